@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from replayer.text import console, safe, shared_start
-from replayer.traces.importers.values import compact
+from replayer.traces.importers.values import as_str, compact
 from replayer.traces.reader import Trace
 from replayer.traces.schema import (
     AnyItem,
@@ -20,7 +20,6 @@ from replayer.traces.schema import (
     ToolResultItem,
     Turn,
 )
-from replayer.wire.types import JsonObject
 
 _FOLDED_LINES = 12
 _FOLDED_CHARS = 4000
@@ -80,7 +79,9 @@ class _Page:
             f"{turn.id:>4}  {safe(turn.thread)[:12]:<12} {self._size(turn):>14} {_seconds(turn):>8}  "
         )
         calls = [safe(item.name) for item in produced if isinstance(item, ToolCallItem)]
-        line.append(", ".join(_times(name, len(list(same))) for name, same in groupby(calls)), style="yellow")
+        counted = ((name, len(list(same))) for name, same in groupby(calls))
+        words = (name if count == 1 else f"{name} ×{count}" for name, count in counted)
+        line.append(", ".join(words), style="yellow")
         said = next((safe(item.text) for item in produced if isinstance(item, AssistantItem)), "")
         line.append(("  " if calls and said else "") + " ".join(said[: self._width].split()))
         if trouble := self._trouble(turn):
@@ -186,19 +187,14 @@ def _call(call: ToolCallItem) -> str:
     """Name, then each argument on a line of its own."""
     if not isinstance(call.parsed, dict):
         return f"{call.name} {call.arguments}"
-    rows = [
-        f"{key}: {value if isinstance(value, str) else compact(value)}" for key, value in call.parsed.items()
-    ]
-    return "\n".join((call.name, *rows))
+    values = ((key, v if isinstance(v, str) else compact(v)) for key, v in call.parsed.items())
+    return "\n".join((call.name, *(f"{key}: {value}" for key, value in values)))
 
 
 def _text(content: Content) -> str:
-    return content if isinstance(content, str) else "\n".join(map(_part, content))
-
-
-def _part(part: JsonObject) -> str:
-    text = part.get("text")
-    return text if isinstance(text, str) else f"<{part.get('type')}>"
+    parts = () if isinstance(content, str) else content
+    texts = (as_str(part.get("text"), f"<{part.get('type')}>") for part in parts)
+    return content if isinstance(content, str) else "\n".join(texts)
 
 
 def _wrapped(row: str, width: int) -> Iterator[str]:
@@ -237,10 +233,6 @@ def _seconds(turn: Turn) -> str:
     if times is None or times.started is None or times.ended is None:
         return ""
     return f"{times.ended - times.started:,.1f} s"
-
-
-def _times(name: str, count: int) -> str:
-    return name if count == 1 else f"{name} ×{count}"
 
 
 def _many(count: int, what: str) -> str:

@@ -118,9 +118,8 @@ def _texts(trace: Trace) -> Iterator[tuple[str, str]]:
 def _text(item: AnyItem) -> str:
     if isinstance(item, ToolCallItem):
         return f"{item.name} {item.arguments}"
-    if isinstance(item, OpaqueItem):
-        return _json(item.record)
-    content = getattr(item, "text", None) or getattr(item, "content", None) or ""
+    fields = ("record",) if isinstance(item, OpaqueItem) else ("text", "content")
+    content = next(filter(None, (getattr(item, field, None) for field in fields)), "")
     return content if isinstance(content, str) else _json(content)
 
 

@@ -111,11 +111,11 @@ def _legend(attempt: Attempt | None, width: int) -> list[Span]:
     """How often each sign occurs in the session, with its meaning as far as there is room."""
     counts = Counter(glyphs.of(turn) for turn in attempt.turns.values()) if attempt is not None else Counter()
     shown = [(glyph, counts[glyph]) for glyph in glyphs.ALL if counts[glyph]]
-    obvious = (glyphs.USABLE,)
+    obvious = glyphs.USABLE
     forms = (
         [(glyph, f" {n} {glyph.short}") for glyph, n in shown],
         [(glyph, f"{n} {glyph.short}") for glyph, n in shown],
-        [(glyph, f"{n}" if glyph in obvious else f"{n} {glyph.short}") for glyph, n in shown],
+        [(glyph, f"{n}" if glyph is obvious else f"{n} {glyph.short}") for glyph, n in shown],
         [(glyph, f"{n}") for glyph, n in shown],
     )
     for number, form in enumerate(forms):
@@ -151,12 +151,8 @@ def _phrase(room: int, style: str, *forms: str) -> Span | None:
 
 def collapses(lane: LaneView) -> list[tuple[Attempt, TurnFacts]]:
     """Collapsed turns in the order in which they began."""
-    found = [
-        (attempt, attempt.turns[turn])
-        for attempt in lane.attempts.recent()
-        if attempt.collapsed
-        for turn in attempt.collapsed
-    ]
+    attempts = (attempt for attempt in lane.attempts.recent() if attempt.collapsed)
+    found = [(attempt, attempt.turns[turn]) for attempt in attempts for turn in attempt.collapsed or ()]
     return sorted(found, key=lambda pair: pair[1].wall)
 
 

@@ -149,13 +149,9 @@ def _result_diff(before: str, output: str) -> Spans:
     """The changed lines of a result, recorded ones first."""
     lines = list(unified_diff(cut(before).splitlines(), cut(output).splitlines(), n=0, lineterm=""))[2:]
     changed = [line for line in lines if not line.startswith("@@")]
-    spans: Spans = [
-        (
-            f"  │ {'recorded' if line[0] == '-' else 'now     '} {line[1:]}\n",
-            THERE if line[0] == "-" else HERE,
-        )
-        for line in changed[:_OUTPUT_LINES]
-    ]
+    sides = {"-": ("recorded", THERE), "+": ("now     ", HERE)}
+    shown = ((*sides[line[0]], line[1:]) for line in changed[:_OUTPUT_LINES])
+    spans: Spans = [(f"  │ {side} {said}\n", style) for side, style, said in shown]
     if len(changed) > _OUTPUT_LINES:
         spans.append((f"  │ … {len(changed) - _OUTPUT_LINES} more lines differ\n", _QUIET))
     return spans
@@ -164,11 +160,9 @@ def _result_diff(before: str, output: str) -> Spans:
 def _timing(reply: JsonObject, width: int) -> Spans:
     gaps = [gap / 1000 for gap in gaps_us(reply.get("arrivals", ""))]
     ttft, total = reply.get("ttft_ns"), reply["total_ns"] / 1e6
-    first = (
-        f"{DASH} to the first token (none came)"
-        if ttft is None
-        else f"{ttft / 1e6:,.0f} ms to the first token"
-    )
+    first = f"{DASH} to the first token (none came)"
+    if ttft is not None:
+        first = f"{ttft / 1e6:,.0f} ms to the first token"
     spans: Spans = [("timing", _TITLE), (f"  {first}, {total:,.0f} ms in all\n", _QUIET)]
     if is_stalled(reply.get("lag_ns", 0), reply.get("busy", False)):
         spans.append(("this machine was too busy just then: these times count in no figure\n", "$warning"))
@@ -211,9 +205,7 @@ def _tokens(reply: JsonObject) -> Spans:
 
 def cut(text: str) -> str:
     """Its start and its end, where it has more characters or lines than anybody reads here."""
-    half = MOST_CHARS // 2
-    if len(text) > MOST_CHARS:
-        text = f"{text[:half]}\n… {len(text) - MOST_CHARS:,} characters left out …\n{text[-half:]}"
+    text = _middle_out(text, MOST_CHARS)
     if text.count("\n") > _MOST_LINES:
         lines = text.split("\n")
         half = _MOST_LINES // 2
@@ -257,11 +249,13 @@ def _message_text(message: JsonObject) -> str:
     for call in message.get("tool_calls") or ():
         function = call.get("function", {})
         parts.append(call_text(function.get("name"), function.get("arguments")))
-    text = "\n".join(part.strip("\n") for part in parts if part)
-    if len(text) <= _MESSAGE_CHARS:
+    return _middle_out("\n".join(part.strip("\n") for part in parts if part), _MESSAGE_CHARS)
+
+
+def _middle_out(text: str, most: int) -> str:
+    if len(text) <= most:
         return text
-    half = _MESSAGE_CHARS // 2
-    return f"{text[:half]}\n… {len(text) - _MESSAGE_CHARS:,} characters left out …\n{text[-half:]}"
+    return f"{text[: most // 2]}\n… {len(text) - most:,} characters left out …\n{text[-(most // 2) :]}"
 
 
 def _parts_text(parts: Sequence[object]) -> str:

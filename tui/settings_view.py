@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 
 import orjson
@@ -82,13 +83,7 @@ def _differs(key: str, values: Mapping[str, Settings]) -> bool:
 
 def _asked(lane: LaneView) -> Settings:
     """What the plan sets; the kind stands in the line above."""
-    settings = lane.settings
-    flat = {
-        **settings.get("sampling", {}),
-        **settings.get("extra", {}),
-        **settings.get("options", {}),
-        **settings.get("facts", {}),
-    }
+    flat = ChainMap(*(lane.settings.get(part, {}) for part in ("facts", "options", "extra", "sampling")))
     return {key: value for key, value in flat.items() if key != "kind" or value != lane.facts.get("kind")}
 
 

@@ -110,9 +110,7 @@ class RunSource:
         self.pins = {} if pins is None else pins
         """Lane -> the session whose stream its column keeps to; the screen writes it."""
         self._begin()
-        self._figures: dict[str, LaneFigures] = {}
-        self._curves: dict[str, LaneCurves] = {}
-        self._best = NOTHING
+        self._worked = _Worked({}, {}, NOTHING)
         self._stale = True
         self._figures_at = 0.0
         self._figures_cost = 0.0
@@ -156,17 +154,9 @@ class RunSource:
         self._stale = self._stale or changed
         if self._stale:
             self._refresh(view, force=not running)
-        talks = self._talks(view)
-        self._frame = Frame(
-            (view,),
-            self._figures,
-            self._curves,
-            talks,
-            self._best,
-            time.monotonic() - began,
-            self._behind,
-            figures_at=self._figures_of,
-        )
+        talks, (figures, curves, best) = self._talks(view), self._worked
+        lag, at = time.monotonic() - began, self._figures_of
+        self._frame = Frame((view,), figures, curves, talks, best, lag, self._behind, figures_at=at)
         return self._frame
 
     def _read(self) -> bool:
@@ -200,21 +190,17 @@ class RunSource:
         now = time.monotonic()
         if not force and now - self._figures_at < 10 * self._figures_cost:
             return
-        found = _apart(view, _Worked.of) if self._fold.keeping.sealed else _Worked.of(view, self._rest)
-        self._figures, self._curves, self._best = found
+        self._worked = _apart(view, _Worked.of) if self.is_long else _Worked.of(view, self._rest)
         self._stale = False
         self._figures_of = view.last_at
         self._figures_at = time.monotonic()
         self._figures_cost = self._figures_at - now
 
     def _talks(self, view: RunView) -> dict[str, Talk]:
-        talks = {}
         for lane in view.lanes:
-            replies = self._replies.setdefault(lane.name, LaneReplies(self.folder, lane.name))
-            talk = replies.poll(lane, self.pins)
-            if talk is not None:
-                talks[lane.name] = talk
-        return talks
+            self._replies.setdefault(lane.name, LaneReplies(self.folder, lane.name))
+        found = ((lane.name, self._replies[lane.name].poll(lane, self.pins)) for lane in view.lanes)
+        return {name: talk for name, talk in found if talk is not None}
 
 
 class Sources:

@@ -285,7 +285,12 @@ class _Reader:
         key = as_str(message.get("id")) or as_str(record.get("uuid")) or str(self.order)
         number = self.replies.add(f"{thread}\n{key}")
         if number == self.count:
-            self._begin(thread, number, self._parent(record, thread))
+            parent = self._parent(record, thread)
+            if thread in self.open:
+                self._write(self.open[thread])
+            self.count += 1
+            self.open[thread] = Reply(thread, number, self._prompt(thread, parent), self.clock.get(thread))
+            self.graph.begin(self.open[thread])
         reply = self.graph.open.get(number)
         if reply is None:
             self.builder.warn(
@@ -295,14 +300,6 @@ class _Reader:
         else:
             self._take(reply, record, message)
         self._link(record, thread, reply=number)
-
-    def _begin(self, thread: str, number: int, parent: int) -> None:
-        if thread in self.open:
-            self._write(self.open[thread])
-        self.count += 1
-        reply = Reply(thread, number, self._prompt(thread, parent), self.clock.get(thread))
-        self.open[thread] = reply
-        self.graph.begin(reply)
 
     def _take(self, reply: Reply, record: JsonObject, message: JsonObject) -> None:
         for block in blocks_of(message.get("content")):

@@ -53,10 +53,8 @@ class Codex(Importer):
 
     def matches(self, probe: Probe) -> bool:
         head = _unwrapped(probe)
-        wrapped = [
-            r for r in head if as_str(r.get("type")) in _WRAPPED and isinstance(r.get("payload"), dict)
-        ]
-        return bool(wrapped) or _is_bare(head)
+        wrapped = (as_str(r.get("type")) in _WRAPPED and isinstance(r.get("payload"), dict) for r in head)
+        return any(wrapped) or _is_bare(head)
 
     def write(self, builder: Builder, probe: Probe) -> None:
         _Reader(builder, probe).read()
@@ -145,12 +143,8 @@ class _Reader:
 
     def _meta(self, meta: JsonObject) -> None:
         if self.builder.header.source.version is not None or self.line.context:
-            first, own = self.builder.header.meta.get("session_id"), opt_str(meta.get("id"))
-            if (
-                own
-                and own != first
-                and first not in (meta.get("forked_from_id"), meta.get("parent_thread_id"))
-            ):
+            own, of = opt_str(meta.get("id")), ("id", "forked_from_id", "parent_thread_id")
+            if own and self.builder.header.meta.get("session_id") not in map(meta.get, of):
                 self.builder.warn(
                     f"the file goes on with session {own}: its prompts are read as following the first's"
                 )
@@ -241,10 +235,8 @@ class _Reader:
         code = exit_code(content)
         refused = text_of(content).startswith(_FAILED)
         failed = bool(code) or refused or as_dict(item.get("output")).get("success") is False
-        result = self.builder.answer(
-            call_id, content, is_error=failed, own=own_form(item), ended=at, exit_code=code
-        )
-        self.line.said(result)
+        facts: JsonObject = {"own": own_form(item), "ended": at, "exit_code": code}
+        self.line.said(self.builder.answer(call_id, content, is_error=failed, **facts))
         self.started = self.started if self.line.produced else at
 
     def _event(self, event: JsonObject) -> None:

@@ -33,29 +33,23 @@ class TraceLab(Importer):
     experimental = True
 
     def matches(self, probe: Probe) -> bool:
-        head = [as_dict(record) for record in probe.head[:8]]
-        return any(
-            {"session_id", "round_index", "input_tokens_total", "prefix_tokens"} <= r.keys() for r in head
-        )
+        keys = {"session_id", "round_index", "input_tokens_total", "prefix_tokens"}
+        return any(keys <= as_dict(record).keys() for record in probe.head[:8])
 
     def write(self, builder: Builder, probe: Probe) -> None:
         builder.warn(FILLER)
         builder.warn(DERIVED)
         sessions: dict[str, list[tuple[float, int, int]]] = {}
+        """Of each round when it was sent (0 where unknown), its number, and its key."""
         for key, record in probe.located():
-            session, at, number = _order(as_dict(record))
-            sessions.setdefault(session, []).append((at, number, key))
+            fields = as_dict(record)
+            order = _times(fields)[0] or 0.0, as_int(fields.get("round_index")) or 0, key
+            sessions.setdefault(as_str(fields.get("session_id")) or "unknown", []).append(order)
         fresh = count(1)
         for session, members in sessions.items():
             blocks: list[int] = []
             for _, _, key in sorted(members):
                 blocks = _round(builder, session, as_dict(probe.record_at(key)), blocks, fresh)
-
-
-def _order(record: JsonObject) -> tuple[str, float, int]:
-    """Session, time of sending (0 where unknown) and number of a round: the order of a session's rounds."""
-    sent, _, _ = _times(record)
-    return as_str(record.get("session_id")) or "unknown", sent or 0.0, as_int(record.get("round_index")) or 0
 
 
 def _round(

@@ -88,15 +88,12 @@ def describe(builder: Builder, document: JsonObject, title: str) -> None:
 def workspace(document: JsonObject) -> JsonObject | None:
     """The project snapshot (path, commit, diff) that Zed took when the thread began."""
     snapshots = dicts(as_dict(document.get("initial_project_snapshot")).get("worktree_snapshots"))
+    keys = {"remote": "remote_url", "commit": "head_sha", "branch": "current_branch", "diff": "diff"}
     roots = []
     for snapshot in snapshots:
         git = as_dict(snapshot.get("git_state"))
-        root = {
-            "path": snapshot.get("worktree_path"),
-            "remote": git.get("remote_url"),
-            "commit": git.get("head_sha"),
-        }
-        roots.append({**root, "branch": git.get("current_branch"), "diff": git.get("diff")})
+        own = {word: git.get(key) for word, key in keys.items()}
+        roots.append({"path": snapshot.get("worktree_path"), **own})
     return {"roots": roots} if roots else None
 
 
@@ -163,7 +160,10 @@ class _Thread:
         )
         self.context += sent
         for call_id, result in results.items():
-            self.context.append(self._result(call_id, as_dict(result)))
+            fields = as_dict(result)
+            content, failed = result_content(fields.get("content")), bool(fields.get("is_error"))
+            name = opt_str(fields.get("tool_name"))
+            self.context.append(self.builder.result(call_id, content, is_error=failed, name=name))
 
     def _part(self, part: JsonObject, results: JsonObject) -> tuple[int, bool]:
         """The item of one part, and whether later requests repeat it."""
@@ -180,14 +180,6 @@ class _Thread:
             call = as_dict(part["ToolUse"])
             return tool_use(self.builder, call), as_str(call.get("id")) in results
         return self.builder.opaque(part), False
-
-    def _result(self, call_id: str, result: JsonObject) -> int:
-        return self.builder.result(
-            call_id,
-            result_content(result.get("content")),
-            is_error=bool(result.get("is_error")),
-            name=opt_str(result.get("tool_name")),
-        )
 
     def _compaction(self, value: object) -> None:
         summary = as_dict(value).get("Summary")
@@ -210,12 +202,8 @@ class _Thread:
 
 def _is_last_of_its_question(later: list[object]) -> bool:
     """Zed keeps one usage per user message: that of the last request it led to."""
-    for message in map(as_dict, later):
-        if "Agent" in message:
-            return False
-        if "User" in message:
-            return True
-    return True
+    kinds = (kind for message in map(as_dict, later) for kind in ("Agent", "User") if kind in message)
+    return next(kinds, "User") == "User"
 
 
 def tool_use(builder: Builder, call: JsonObject) -> int:
@@ -224,10 +212,8 @@ def tool_use(builder: Builder, call: JsonObject) -> int:
     freeform = False
     if isinstance(value, dict) and set(value) == {"type", "value"} and value["type"] in ("json", "text"):
         freeform, value = value["type"] == "text", value["value"]
-    if isinstance(raw, str) and raw:
-        arguments: object = raw
-    else:
-        arguments = value
+    arguments = opt_str(raw) or value
+    if arguments is not raw:
         builder.fidelity(arguments="derived")
     if call.get("is_input_complete") is False:
         builder.warn("a call was cut off while its arguments streamed; its text is kept as far as it came")
@@ -299,7 +285,7 @@ def link(uri: object) -> str:
     kind, fields = _variant(uri)
     path = as_str(fields.get("abs_path") or fields.get("file_path"))
     name = as_str(fields.get("name")) or PurePosixPath(path).name or as_str(fields.get("url")) or kind.lower()
-    return f"[@{name}{_lines(fields)}]({_address(kind, path, fields)})"
+    return f"[@{name}{_lines(fields, ' ({}:{})')}]({_address(kind, path, fields)})"
 
 
 def context_block(attached: Sequence[tuple[object, str]]) -> str:
@@ -312,19 +298,16 @@ def context_block(attached: Sequence[tuple[object, str]]) -> str:
     if not sections:
         return ""
     order = [name for name in dict.fromkeys(_SECTIONS.values()) if name in sections]
-    blocks = [f"<{name}>\n" + "".join(sections[name]) + f"</{_closing(name)}>\n" for name in order]
+    closing = {"rules": "user_rules"}
+    blocks = [f"<{name}>\n" + "".join(sections[name]) + f"</{closing.get(name, name)}>\n" for name in order]
     return _OPENING + "".join(blocks) + "</context>"
-
-
-def _closing(section: str) -> str:
-    return "user_rules" if section == "rules" else section
 
 
 def _body(kind: str, fields: JsonObject, content: str) -> str:
     path = as_str(fields.get("abs_path") or fields.get("file_path"))
     if kind in ("File", "Symbol", "Selection", "Directory") and path:
         language = PurePosixPath(path).suffix.lstrip(".")
-        return f"```{language} {path}{_lines(fields, 'L')}\n{content}\n```\n"
+        return f"```{language} {path}{_lines(fields, '#L{}-{}')}\n{content}\n```\n"
     title = as_str(fields.get("name")) or as_str(fields.get("url"))
     return f"{title}\n{content}\n" if title else f"{content}\n"
 
@@ -336,20 +319,17 @@ def _variant(uri: object) -> tuple[str, JsonObject]:
     return kind, as_dict(as_dict(uri).get(kind))
 
 
-def _lines(fields: JsonObject, prefix: str = "") -> str:
+def _lines(fields: JsonObject, form: str) -> str:
     span = as_dict(fields.get("line_range"))
     start, end = span.get("start"), span.get("end")
     if not isinstance(start, int) or not isinstance(end, int):
         return ""
-    return f"#{prefix}{start + 1}-{end + 1}" if prefix else f" ({start + 1}:{end + 1})"
+    return form.format(start + 1, end + 1)
 
 
 def _address(kind: str, path: str, fields: JsonObject) -> str:
     if path:
-        span = as_dict(fields.get("line_range"))
-        start, end = span.get("start"), span.get("end")
-        lines = f"#L{start + 1}:{end + 1}" if isinstance(start, int) and isinstance(end, int) else ""
-        return f"file://{quote(path)}{lines}"
+        return f"file://{quote(path)}{_lines(fields, '#L{}:{}')}"
     if kind == "Fetch":
         return as_str(fields.get("url"))
     return f"zed:///agent/{kind.lower()}/{quote(as_str(fields.get('id') or fields.get('name')))}"
