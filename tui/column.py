@@ -20,11 +20,10 @@ from replayer.tui.cards import talk_lines
 from replayer.tui.head import banner, clipped, collapses, head, health, is_newest, strip_start
 from replayer.tui.lane_replies import Talk, newest_attempt
 from replayer.tui.messages import OpenTurn
-from replayer.tui.quiet import Quiet
 from replayer.tui.rows import ROWS, Arrangement, Cell, Row
 from replayer.tui.settings_view import Settings, settings_lines
 from replayer.tui.source import Frame
-from replayer.tui.text import DASH, Span, content, fit, plot, safe, wrapped
+from replayer.tui.text import DASH, Quiet, Span, content, fit, plot, safe, wrapped
 
 LABEL_WIDTH = 18
 _SHORT_LABEL = 9

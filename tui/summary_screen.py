@@ -18,9 +18,8 @@ from replayer.text import shortened
 from replayer.tui.keys import Keys
 from replayer.tui.main_screen import header
 from replayer.tui.pages import MANY, Page
-from replayer.tui.quiet import Quiet
 from replayer.tui.source import Frame
-from replayer.tui.text import Span, content, fit, safe, wrapped
+from replayer.tui.text import Quiet, Span, content, fit, safe, wrapped
 
 _QUIET = "$foreground-muted"
 _MOST_NAME = 24

@@ -9,6 +9,7 @@ from unicodedata import category
 
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content
+from textual.widgets import Static
 
 from replayer import text as display
 
@@ -159,3 +160,20 @@ def size_words(output: str) -> str:
         return f"about {words}"
     lines = len(output.splitlines())
     return f"{words}, {lines} lines" if lines > 1 else words
+
+
+class Quiet(Static):
+    """A text that is painted only where it has changed: laying a screen out costs more than all else on it. `paint`
+    instead of `update`: nothing where the content is the same, no layout where it has as many lines."""
+
+    def __init__(self, classes: str | None = None) -> None:
+        super().__init__(markup=False, classes=classes)
+        self._painted: Content | None = None
+
+    def paint(self, shown: Content) -> None:
+        """`shown` fits the width, so that its lines are its height."""
+        before, self._painted = self._painted, shown
+        if before is None:
+            self.update(shown)
+        elif not shown.is_same(before):
+            self.update(shown, layout=shown.plain.count("\n") != before.plain.count("\n"))

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from replayer.tools.outcome import OutcomeKind, ToolOutcome
-from replayer.tools.sandbox.types import FileError, Found, Matches, Ran, Texts
+from replayer.tools.sandbox.types import SHELL_STATE, FileError, Found, Matches, Ran, Texts
 from replayer.tools.sandbox.workspace import ROOT
 from replayer.wire.types import JsonObject
 
@@ -345,3 +345,19 @@ def matching_lines(found: list[Matches]) -> list[tuple[str, int, str]]:
         for start, lines, _ in blocks
         for offset, line in enumerate(lines)
     ]
+
+
+KEEP_FOLDER = """printf 'cd %q\\n' "$PWD\""""
+KEEP_ALL = f"export -p; {KEEP_FOLDER}"
+LINES = """[ -f {state} ] && . {state} 2>/dev/null
+__keep() {{ {keep}; }}
+trap '__code=$?; __keep > {state}; exit $__code' EXIT
+eval "$1"
+"""
+
+
+async def run_kept(box: Box, given: Given, seconds: float, keep: str = KEEP_FOLDER) -> Ran:
+    """In a shell that keeps its folder, and if wanted its variables, from one call to the next, as many agents' do."""
+    script = LINES.format(state=SHELL_STATE, keep=keep)
+    command = ["/bin/bash", "-c", script, "bash", box.inward(given.text("command"))]
+    return await box.sandbox.run(command, timeout=seconds)

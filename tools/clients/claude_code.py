@@ -11,8 +11,8 @@ from replayer.tools.clients.base import (
     matching_lines,
     numbered,
     outcome,
+    run_kept,
 )
-from replayer.tools.clients.shell import run_kept
 from replayer.tools.outcome import ToolOutcome
 from replayer.tools.sandbox.types import FileError, Matches
 

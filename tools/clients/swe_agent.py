@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from replayer.tools.clients.base import (
+    KEEP_ALL,
     Box,
     Client,
     Given,
@@ -14,8 +15,8 @@ from replayer.tools.clients.base import (
     matching_lines,
     numbered,
     outcome,
+    run_kept,
 )
-from replayer.tools.clients.shell import KEEP_ALL, run_kept
 from replayer.tools.outcome import ToolOutcome
 from replayer.tools.sandbox.types import FileError
 

@@ -17,13 +17,19 @@ from typing import Any
 
 from replayer.traces.chat import tool_schemas
 from replayer.traces.compact import Index
-from replayer.traces.importers.anthropic import assistant_block, usage_of
 from replayer.traces.importers.base import Importer
 from replayer.traces.importers.builder import SPAWNING, Builder, Prompt
 from replayer.traces.importers.claude_files import subagent_files
 from replayer.traces.importers.claude_graph import NONE, Branch, Graph, Reply
 from replayer.traces.importers.claude_rewrites import Rewrites
-from replayer.traces.importers.pieces import blocks_of, content_of, own_result, text_of
+from replayer.traces.importers.pieces import (
+    anthropic_usage,
+    assistant_block,
+    blocks_of,
+    content_of,
+    own_result,
+    text_of,
+)
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_list, as_str, dicts, epoch, opt_str
 from replayer.traces.schema import Fidelity, Thread, Times
@@ -346,7 +352,7 @@ class _Reader:
             thread=reply.thread,
             tool_set=self.tool_set if main else None,
             model=opt_str(message.get("model")),
-            usage=usage_of(message.get("usage")),
+            usage=anthropic_usage(message.get("usage")),
             times=Times(started=started, ended=reply.ended) if reply.ended else None,
             finish_reason=opt_str(message.get("stop_reason")),
         )

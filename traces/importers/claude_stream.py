@@ -6,9 +6,8 @@ raw API stream are dropped, because whole messages follow them.
 
 from __future__ import annotations
 
-from replayer.traces.importers.anthropic import assistant_block, usage_of
 from replayer.traces.importers.base import RecordLog
-from replayer.traces.importers.pieces import content_of, own_result
+from replayer.traces.importers.pieces import anthropic_usage, assistant_block, content_of, own_result
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_list, as_str, dicts, opt_str
 from replayer.traces.schema import Fidelity, Thread
@@ -94,7 +93,7 @@ class ClaudeStream(RecordLog):
             items,
             thread=thread,
             model=opt_str(facts.get("model")),
-            usage=usage_of(facts.get("usage")),
+            usage=anthropic_usage(facts.get("usage")),
             finish_reason=opt_str(facts.get("stop_reason")),
         )
         context += items

@@ -1,9 +1,10 @@
-"""Contents and token counts, in the forms in which most formats write them."""
+"""Contents, Anthropic's blocks and token counts, in the forms in which most formats write them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.values import as_dict, as_int, as_str, as_text, dicts
 from replayer.traces.schema import Content, Usage
 from replayer.wire.types import JsonObject
@@ -67,6 +68,35 @@ def usage_of(raw: JsonObject, *, fresh: str, output: str, read: str, written: st
     total = sum(count or 0 for count in counts)
     return Usage(
         prompt_tokens=total, cached_tokens=counts[1], completion_tokens=as_int(raw.get(output)), raw=raw
+    )
+
+
+def assistant_block(builder: Builder, block: JsonObject) -> int:
+    """One Anthropic block of a reply. Argument text is re-serialised, because the blocks hold the value only."""
+    kind = block.get("type")
+    if kind == "text":
+        return builder.assistant(as_str(block.get("text")))
+    if kind == "thinking":
+        signature = block.get("signature")
+        return builder.reasoning(
+            as_str(block.get("thinking")), {"signature": signature} if signature else None
+        )
+    if kind == "redacted_thinking":
+        return builder.reasoning("", {"redacted": block.get("data")})
+    if kind == "tool_use":
+        return builder.call(
+            as_str(block.get("id")), as_str(block.get("name")), as_text(block.get("input", {}))
+        )
+    return builder.opaque(block)
+
+
+def anthropic_usage(value: object) -> Usage | None:
+    return usage_of(
+        as_dict(value),
+        fresh="input_tokens",
+        output="output_tokens",
+        read="cache_read_input_tokens",
+        written="cache_creation_input_tokens",
     )
 
 

@@ -13,10 +13,9 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
-from replayer.traces.importers import anthropic
 from replayer.traces.importers.base import Importer, Session
 from replayer.traces.importers.builder import Builder
-from replayer.traces.importers.pieces import of_parts
+from replayer.traces.importers.pieces import anthropic_usage, of_parts
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import (
     as_dict,
@@ -101,7 +100,7 @@ def usage_of(value: object) -> Usage | None:
     """Zed counts like Anthropic: `input_tokens` excludes what came from or went into the cache; zero is omitted."""
     raw = as_dict(value)
     zeros = {"input_tokens": 0, "cache_read_input_tokens": 0}
-    found = anthropic.usage_of({**zeros, **raw}) if raw else None
+    found = anthropic_usage({**zeros, **raw}) if raw else None
     return replace(found, raw=raw) if found else None
 
 
