@@ -48,8 +48,12 @@ def convert(
         importer = find_importer(probe, format_name)
         with uncollected():
             chosen = [session for session in _sessions(importer, probe) if _picked(session, pick)]
+        if not chosen and pick:
+            raise TraceError(
+                f"{path}: no session has the id or title {', '.join(map(repr, pick))}; --list shows what there is"
+            )
         if not chosen:
-            raise TraceError(_nothing(path, pick, probe.warnings))
+            raise TraceError(f"{path}: holds no session{f' ({probe.warnings[0]})' if probe.warnings else ''}")
         digest = _digest(probe)
         names = _names(path, chosen)
         for session, name in zip(chosen, names, strict=True):
@@ -182,14 +186,6 @@ def _picked(session: Session, pick: Sequence[str]) -> bool:
     return any(
         p in (session.key, session.name) or p.casefold() == title or session.key.startswith(p) for p in pick
     )
-
-
-def _nothing(path: Path, pick: Sequence[str], warnings: Sequence[str]) -> str:
-    if pick:
-        return (
-            f"{path}: no session has the id or title {', '.join(map(repr, pick))}; --list shows what there is"
-        )
-    return f"{path}: holds no session{f' ({warnings[0]})' if warnings else ''}"
 
 
 def _target(out: Path, name: str, digest: str | None) -> Path:

@@ -23,7 +23,7 @@ from replayer.traces.schema import (
     UserItem,
 )
 from replayer.traces.wire_view import Entry, viewed
-from replayer.wire.types import Json, JsonObject, Reply, Wire
+from replayer.wire.types import Json, Reply, Wire
 
 LIST_OF: dict[Wire, str] = {"chat": "messages", "messages": "messages", "responses": "input"}
 """The body's field that holds the entries."""
@@ -42,14 +42,9 @@ def wire_of(request: Mapping[str, object]) -> Wire:
         return "responses" if isinstance(request.get("input"), (str, list)) else "chat"
     if _MESSAGES_KEYS & request.keys() or any(map(_is_anthropic_tool, _list(request.get("tools")))):
         return "messages"
-    blocks = (
-        part
-        for m in messages
-        if isinstance(m, dict)
-        for part in _list(m.get("content"))
-        if isinstance(part, dict)
-    )
-    return "messages" if any(part.get("type") in _BLOCKS for part in blocks) else "chat"
+    parts = (part for m in messages if isinstance(m, dict) for part in _list(m.get("content")))
+    blocks = any(isinstance(part, dict) and part.get("type") in _BLOCKS for part in parts)
+    return "messages" if blocks else "chat"
 
 
 def entries(request: Mapping[str, object], wire: Wire) -> list[Entry]:
@@ -124,33 +119,18 @@ def _block(block: Json, items: list[AnyItem], say: Say) -> Json:
     if kind == "redacted_thinking":
         return _add(ReasoningItem(id=0, text="", opaque=block), items, "opaque")
     if kind == "tool_use" and isinstance(block.get("name"), str) and isinstance(block.get("input"), dict):
-        return _tool_use(block, items)
+        call_id, value = _text(block.get("id")), block["input"]
+        text = orjson.dumps(value).decode()
+        call = ToolCallItem(id=0, call_id=call_id, name=block["name"], arguments=text, parsed=value)
+        return held(block, call, items, id="call_id", name="name", input="parsed")
     if kind == "tool_result":
-        return _tool_result(block, items)
+        content, failed = _result(block.get("content")), block.get("is_error") is True
+        call_id = _text(block.get("tool_use_id"))
+        result = ToolResultItem(id=0, call_id=call_id, content=content, is_error=failed)
+        return held(block, result, items, tool_use_id="call_id", content="content")
     if isinstance(block, dict) and say is _user:
         return _add(UserItem(id=0, content=(block,)), items, "content").replace("@", "@*")
     return escaped(block)
-
-
-def _tool_use(block: JsonObject, items: list[AnyItem]) -> Json:
-    call = ToolCallItem(
-        id=0,
-        call_id=_text(block.get("id")),
-        name=block["name"],
-        arguments=orjson.dumps(block["input"]).decode(),
-        parsed=block["input"],
-    )
-    return held(block, call, items, id="call_id", name="name", input="parsed")
-
-
-def _tool_result(block: JsonObject, items: list[AnyItem]) -> Json:
-    item = ToolResultItem(
-        id=0,
-        call_id=_text(block.get("tool_use_id")),
-        content=_result(block.get("content")),
-        is_error=block.get("is_error") is True,
-    )
-    return held(block, item, items, tool_use_id="call_id", content="content")
 
 
 def _input(entry: Entry, items: list[AnyItem]) -> Json:
@@ -161,11 +141,14 @@ def _input(entry: Entry, items: list[AnyItem]) -> Json:
         return {"input": _user(entry["input"], items)}
     kind = entry.get("type", "message")
     if kind == "message":
-        return _input_message(entry, items)
+        says: dict[str, Say] = {"assistant": _assistant, "system": _system, "developer": _developer}
+        say = says.get(str(entry.get("role")), _user)
+        return {**escaped(entry), "content": _texts(entry.get("content"), items, say)}
     if kind in ("function_call", "custom_tool_call") and isinstance(entry.get("name"), str):
         return _call(entry, items, "input" if kind == "custom_tool_call" else "arguments")
     if kind in ("function_call_output", "custom_tool_call_output"):
-        return _output(entry, items)
+        item = ToolResultItem(id=0, call_id=_text(entry.get("call_id")), content=_result(entry.get("output")))
+        return held(entry, item, items, call_id="call_id", output="content")
     if kind == "reasoning":
         parts = [*_list(entry.get("summary")), *_list(entry.get("content"))]
         text = "".join(_text(part.get("text")) for part in parts if isinstance(part, dict))
@@ -178,14 +161,6 @@ def _input(entry: Entry, items: list[AnyItem]) -> Json:
     return _add(OpaqueItem(id=0, record=entry), items, "record")
 
 
-def _input_message(entry: Entry, items: list[AnyItem]) -> Json:
-    role = entry.get("role")
-    say: Say = _assistant if role == "assistant" else _user
-    if role in ("system", "developer"):
-        say = _system if role == "system" else _developer
-    return {**escaped(entry), "content": _texts(entry.get("content"), items, say)}
-
-
 def _call(entry: Entry, items: list[AnyItem], key: str) -> Json:
     arguments = entry.get(key)
     call = ToolCallItem(
@@ -196,11 +171,6 @@ def _call(entry: Entry, items: list[AnyItem], key: str) -> Json:
         freeform=key == "input",
     )
     return held(entry, call, items, name="name", call_id="call_id", **{key: "arguments"})
-
-
-def _output(entry: Entry, items: list[AnyItem]) -> Json:
-    item = ToolResultItem(id=0, call_id=_text(entry.get("call_id")), content=_result(entry.get("output")))
-    return held(entry, item, items, call_id="call_id", output="content")
 
 
 def _result(content: object) -> Content:

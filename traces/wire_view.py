@@ -91,13 +91,8 @@ def _user(role: str, blocks: list[JsonObject]) -> Iterable[Message]:
 def _assistant(blocks: list[JsonObject]) -> Message:
     text = "".join(str(block.get("text") or "") for block in blocks if block.get("type") == "text")
     thinking = "".join(str(block.get("thinking") or "") for block in blocks)
-    calls = [
-        function_call(
-            block.get("id"), str(block.get("name") or ""), orjson.dumps(block.get("input")).decode()
-        )
-        for block in blocks
-        if block.get("type") == "tool_use"
-    ]
+    uses = (block for block in blocks if block.get("type") == "tool_use")
+    calls = [_call(use.get("id"), use.get("name"), orjson.dumps(use.get("input")).decode()) for use in uses]
     return assistant(text or None, thinking, calls)
 
 
@@ -110,26 +105,27 @@ def _of_input(entry: Entry) -> Iterable[Message]:
         return
     kind = entry.get("type", "message")
     if kind == "message":
-        role = str(entry.get("role"))
-        content = entry.get("content")
-        parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
-        text = _content(parts) if isinstance(content, list) else content
-        yield (
-            assistant(_joined(content) or None, "", [])
-            if role == "assistant"
-            else {"role": role, "content": text}
-        )
+        role, content = str(entry.get("role")), entry.get("content")
+        if role == "assistant":
+            yield assistant(_joined(content) or None, "", [])
+        elif isinstance(content, list):
+            yield {"role": role, "content": _content([part for part in content if isinstance(part, dict)])}
+        else:
+            yield {"role": role, "content": content}
     elif kind == "reasoning":
         yield assistant(None, _joined(entry.get("content")) or _joined(entry.get("summary")), [])
     elif kind in ("function_call", "custom_tool_call"):
-        arguments = entry.get("arguments", entry.get("input"))
-        call = function_call(entry.get("call_id"), str(entry.get("name") or ""), str(arguments or ""))
-        yield assistant(None, "", [call])
+        arguments = str(entry.get("arguments", entry.get("input")) or "")
+        yield assistant(None, "", [_call(entry.get("call_id"), entry.get("name"), arguments)])
     elif kind == "local_shell_call":
         action = orjson.dumps(entry.get("action")).decode()
         yield assistant(None, "", [function_call(entry.get("call_id"), "local_shell", action)])
     elif kind.endswith("_output"):
         yield _result(entry.get("call_id"), entry.get("output"))
+
+
+def _call(call_id: object, name: object, arguments: str) -> JsonObject:
+    return function_call(call_id, str(name or ""), arguments)
 
 
 def _result(call_id: object, content: object) -> Message:
@@ -161,8 +157,5 @@ def _joined(content: object) -> str:
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []
-    return "\n".join(
-        part if isinstance(part, str) else str(part.get("text") or "")
-        for part in parts
-        if isinstance(part, str) or (isinstance(part, dict) and isinstance(part.get("text"), str))
-    )
+    texts = (part.get("text") if isinstance(part, dict) else part for part in parts)
+    return "\n".join(text for text in texts if isinstance(text, str))

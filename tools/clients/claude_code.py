@@ -40,7 +40,9 @@ class ClaudeCode(Client):
         ran = await run_kept(box, given, seconds)
         text = shortened(ran.output.strip("\n"))
         if ran.timed_out:
-            return outcome(ran, f"Command timed out after {spoken(seconds)} {text}".rstrip(), True)
+            minutes, rest = divmod(int(seconds), 60)
+            spoken = f"{minutes}m {rest}s" if minutes else f"{rest}s"
+            return outcome(ran, f"Command timed out after {spoken} {text}".rstrip(), True)
         if ran.exit_code != 0:
             return outcome(ran, f"Exit code {ran.exit_code}\n{text}".rstrip(), True)
         return outcome(ran, text)
@@ -169,8 +171,3 @@ def shortened(text: str) -> str:
     if len(text) <= OUTPUT_CHARS:
         return text
     return f"{text[:OUTPUT_CHARS]}\n\n... [{text[OUTPUT_CHARS:].count(chr(10)) + 1} lines truncated] ..."
-
-
-def spoken(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
-    return f"{minutes}m {rest}s" if minutes else f"{rest}s"

@@ -70,9 +70,7 @@ class Zed(Client):
     async def write(self, box: Box, given: Given) -> str:
         path = given.text("path")
         where = resolve(box, path)
-        before = ""
-        if await box.sandbox.kind(where) is not None:
-            before = await box.read(where)
+        before = await box.read(where) if await box.sandbox.kind(where) is not None else ""
         after = given.text("content", "")
         await box.write(where, after)
         return self.edited(path, before, after)

@@ -7,8 +7,9 @@ one reader per server, and counters are summed up here.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import httpx
 
@@ -19,15 +20,11 @@ from replayer.engines.trtllm import TRTLLM
 from replayer.wire.counts import count
 from replayer.wire.types import JsonObject
 
-
-@dataclass(slots=True)
-class _Totals:
-    """What the drained iterations add up to."""
-
-    drafts: float = 0.0
-    drafted: float = 0.0
-    accepted: float = 0.0
-    speculative: bool = False
+_DRAFTED = {
+    "drafts": "numRequestsWithDraftTokens",
+    "drafted": "numDraftTokens",
+    "accepted": "numAcceptedTokens",
+}
 
 
 class TrtLlmEngine(OpenAIEngine):
@@ -35,7 +32,8 @@ class TrtLlmEngine(OpenAIEngine):
 
     def __init__(self, base_url: str, http: httpx.AsyncClient) -> None:
         super().__init__(base_url, http)
-        self._totals = _Totals()
+        self._drafted: Counter[str] = Counter()
+        """What the drained iterations add up to; empty where nothing speculates."""
         self._last: JsonObject | None = None
 
     async def facts(self) -> EngineFacts:
@@ -53,7 +51,7 @@ class TrtLlmEngine(OpenAIEngine):
                 "metrics": "yes" if self._last else "unknown",
                 "cache_reset": "no",
                 "tokenize": "no",
-                "speculation": "yes" if self._totals.speculative else "unknown",
+                "speculation": "yes" if self._drafted else "unknown",
             },
         )
 
@@ -62,7 +60,8 @@ class TrtLlmEngine(OpenAIEngine):
         await self._drain()
         if self._last is None:
             return None
-        now, cache, totals = self._last, section(self._last, "kvCacheStats"), self._totals
+        now, cache = self._last, section(self._last, "kvCacheStats")
+        drafted: JsonObject = {word: float(total) for word, total in self._drafted.items()}
         reused, missed = _tokens(cache, "reusedBlocks"), _tokens(cache, "missedBlocks")
         used, most = whole(cache, "usedNumBlocks"), whole(cache, "maxNumBlocks")
         paused = whole(section(now, "inflightBatchingStats"), "numPausedRequests")
@@ -73,9 +72,7 @@ class TrtLlmEngine(OpenAIEngine):
             running=whole(now, "numActiveRequests"),
             waiting=whole(now, "numQueuedRequests"),
             kv_used=used / most if used is not None and most else None,
-            drafts=totals.drafts if totals.speculative else None,
-            drafted=totals.drafted if totals.speculative else None,
-            accepted=totals.accepted if totals.speculative else None,
+            **drafted,
             gauges={"paused": float(paused)} if paused is not None else {},
         )
 
@@ -88,14 +85,9 @@ class TrtLlmEngine(OpenAIEngine):
         for entry in entries if isinstance(entries, list) else []:
             if isinstance(entry, dict):
                 self._last = entry
-                self._add(section(entry, "specDecodingStats"))
-
-    def _add(self, speculation: JsonObject) -> None:
-        if speculation:
-            self._totals.speculative = True
-            self._totals.drafts += whole(speculation, "numRequestsWithDraftTokens") or 0
-            self._totals.drafted += whole(speculation, "numDraftTokens") or 0
-            self._totals.accepted += whole(speculation, "numAcceptedTokens") or 0
+                if speculation := section(entry, "specDecodingStats"):
+                    for word, key in _DRAFTED.items():
+                        self._drafted[word] += whole(speculation, key) or 0
 
 
 def _tokens(cache: JsonObject, name: str) -> float | None:

@@ -189,8 +189,6 @@ def _speculative(page: Page | None, config: JsonObject) -> Tristate:
 
 def _pool(cache: dict[str, str]) -> int | None:
     """0.32 says it in tokens, 0.21 in blocks."""
-    tokens = whole_label(cache, "kv_cache_size_tokens")
-    if tokens is not None:
-        return tokens
-    blocks, block = whole_label(cache, "num_gpu_blocks"), whole_label(cache, "block_size")
-    return blocks * block if blocks is not None and block is not None else None
+    names = ("kv_cache_size_tokens", "num_gpu_blocks", "block_size")
+    tokens, blocks, block = (whole_label(cache, name) for name in names)
+    return blocks * block if tokens is None and blocks is not None and block is not None else tokens

@@ -41,7 +41,7 @@ def grep(head: Head) -> Head:
         skip = 0
         if blocks[:left]:
             hits = {row for first, last in spans for row in range(first, last + 1)}
-            found.append([path, [described(lines, block, hits) for block in blocks[:left]]])
+            found.append([path, [described(lines, *block, hits) for block in blocks[:left]]])
         left -= len(blocks)
         if left < 0:
             return {"files": found, "more": True}
@@ -57,8 +57,7 @@ def compiled(regex: str, flags: int) -> re.Pattern[str]:
     return re.compile(regex, flags)
 
 
-def described(lines: list[str], block: Span, hits: set[int]) -> list[Any]:
-    first, last = block
+def described(lines: list[str], first: int, last: int, hits: set[int]) -> list[Any]:
     shown = [line[:LINE_CHARS] for line in lines[first : last + 1]]
     return [first, shown, [row for row in range(first, last + 1) if row in hits]]
 

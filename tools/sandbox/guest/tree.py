@@ -65,7 +65,8 @@ class Trees:
         for path, entry in target.items():
             full = f"{root}/{path}" if path else root
             if entry.kind == "d":
-                ensure_directory(full)
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(full, 0o700)
                 continue
             data = content(entry)
             if fresh or not same(full, entry, data):
@@ -73,7 +74,9 @@ class Trees:
                 changed += 1
         for path, entry in reversed(target.items()):
             if entry.kind == "d":
-                finish(f"{root}/{path}" if path else root, entry)
+                full = f"{root}/{path}" if path else root
+                os.chmod(full, entry.mode)
+                os.utime(full, ns=(entry.mtime, entry.mtime))
         os.umask(umask)
         return {"changed": changed}, b""
 
@@ -221,16 +224,6 @@ def discard(path: str, directory: bool, root: str) -> None:
                 os.rename(entry.path, lifted)
                 pending.append(lifted)
         os.rmdir(folder)
-
-
-def ensure_directory(full: str) -> None:
-    with contextlib.suppress(FileExistsError):
-        os.mkdir(full, 0o700)
-
-
-def finish(full: str, entry: Entry) -> None:
-    os.chmod(full, entry.mode)
-    os.utime(full, ns=(entry.mtime, entry.mtime))
 
 
 def same(full: str, entry: Entry, data: bytes) -> bool:
