@@ -93,13 +93,13 @@ def body(value: Arguments) -> list[str]:
 
 def tinted(spans: Iterable[Span]) -> Iterator[Span]:
     """Gives the lines of diffs their colour, where nothing else has marked them."""
-    pieces = [(piece, style) for text, style in spans for piece in text.splitlines(keepends=True)]
     line: list[Span] = []
-    for piece in pieces:
-        line.append(piece)
-        if piece[0].endswith("\n"):
-            yield from _tint(line)
-            line = []
+    for text, style in spans:
+        for piece in text.splitlines(keepends=True):
+            line.append((piece, style))
+            if piece.endswith("\n"):
+                yield from _tint(line)
+                line = []
     yield from _tint(line)
 
 
@@ -117,7 +117,7 @@ def _tint(line: list[Span]) -> Iterator[Span]:
 
 def _command(value: Arguments) -> str | None:
     """The shell command; an editor tool has a `command` too, and a path beside it."""
-    if any(isinstance(value.get(key), str) for key in _PATH):
+    if _first(value, _PATH) is not None:
         return None
     found = next((value[key] for key in _COMMAND if key in value), None)
     if isinstance(found, list) and all(isinstance(word, str) for word in found):
@@ -129,9 +129,13 @@ def _command(value: Arguments) -> str | None:
 
 def _where(value: Arguments) -> str:
     """The file, or the folder of a command."""
-    path = next((value[key] for key in _PATH if isinstance(value.get(key), str)), None)
-    place = next((value[key] for key in _PLACE if isinstance(value.get(key), str)), None)
+    path, place = _first(value, _PATH), _first(value, _PLACE)
     return path if path is not None else f"in {place}" if place else ""
+
+
+def _first(value: Arguments, keys: tuple[str, ...]) -> str | None:
+    """The first text among some arguments."""
+    return next((value[key] for key in keys if isinstance(value.get(key), str)), None)
 
 
 def _pairs(value: Arguments) -> list[tuple[str, str]]:
@@ -154,9 +158,7 @@ def _patch(value: Arguments) -> str | None:
 
 
 def _new_text(value: Arguments) -> str | None:
-    if not any(key in value for key in _PATH):
-        return None
-    return next((value[key] for key in _NEW if isinstance(value.get(key), str)), None)
+    return _first(value, _NEW) if any(key in value for key in _PATH) else None
 
 
 def _changing(value: Arguments) -> tuple[str, ...]:
@@ -169,15 +171,11 @@ def _changing(value: Arguments) -> tuple[str, ...]:
 
 
 def _changes(value: Arguments) -> list[str]:
-    pairs = _pairs(value)
-    if pairs:
-        lines = [line for old, new in pairs for line in (GAP, *_diff(old, new))]
-        return lines[1:]
-    patch = _patch(value)
-    if patch is not None:
+    if pairs := _pairs(value):
+        return [line for old, new in pairs for line in (GAP, *_diff(old, new))][1:]
+    if (patch := _patch(value)) is not None:
         return [_patch_line(line) for line in patch.splitlines()]
-    new = _new_text(value)
-    return [ADDED + line for line in new.splitlines()] if new is not None else []
+    return [ADDED + line for line in (_new_text(value) or "").splitlines()]
 
 
 def _patch_line(line: str) -> str:

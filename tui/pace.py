@@ -32,16 +32,13 @@ def seconds_left(lane: LaneView) -> float | None:
     done, planned = lane.turns_done, lane.turns_planned
     if lane.load is not None:
         return None
-    ends = heapq.nlargest(
-        NEWEST,
-        (
-            turn.wall + turn.total_ns / 1e9
-            for attempt in _latest(lane.attempts.recent())
-            for turn in attempt.turns.values()
-            if turn.total_ns is not None and turn.wall >= lane.resumed_wall
-        ),
+    turns = (turn for attempt in _latest(lane.attempts.recent()) for turn in attempt.turns.values())
+    ended = (
+        turn.wall + turn.total_ns / 1e9
+        for turn in turns
+        if turn.total_ns is not None and turn.wall >= lane.resumed_wall
     )
-    return seconds_for(planned - done, ends) if planned else None
+    return seconds_for(planned - done, heapq.nlargest(NEWEST, ended)) if planned else None
 
 
 def _latest(attempts: Sequence[Attempt]) -> list[Attempt]:

@@ -113,10 +113,9 @@ def _decode_curve(lane: LaneView, found: LaneFigures, width: int) -> Cell:
 
 def newest_turns(lane: LaneView) -> Sequence[TurnFacts]:
     """The finished turns of the lane's newest session, in order."""
-    if not lane.attempts:
-        return ()
-    newest = max(lane.attempts.recent(), key=attrgetter("started"))
-    return [turn for _, turn in sorted(newest.turns.items()) if turn.total_ns is not None]
+    newest = max(lane.attempts.recent(), key=attrgetter("started"), default=None)
+    turns = {} if newest is None else newest.turns
+    return [turn for _, turn in sorted(turns.items()) if turn.total_ns is not None]
 
 
 def _report(

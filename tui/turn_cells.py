@@ -26,10 +26,6 @@ class Figure(NamedTuple):
     of: Callable[[TurnFacts], str]
 
 
-def _ttft(turn: TurnFacts) -> str:
-    return DASH if turn.ttft_ns is None else f"{number(turn.ttft_ns / 1e6)} ms"
-
-
 def _reused(turn: TurnFacts) -> str:
     if turn.cached_tokens is None or not turn.prompt_tokens:
         return DASH
@@ -37,7 +33,7 @@ def _reused(turn: TurnFacts) -> str:
 
 
 _FIGURES = (
-    Figure("TTFT", 10, _ttft),
+    Figure("TTFT", 10, lambda turn: DASH if turn.ttft_ns is None else f"{number(turn.ttft_ns / 1e6)} ms"),
     Figure("reused", 8, _reused),
     Figure("tok/s", 8, lambda turn: number(turn.decode_tok_s)),
 )
