@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from replayer.traces.credentials import in_head
@@ -135,8 +136,7 @@ class Observed:
 
     def _request(self) -> bytes:
         content = bytes(self.body.content)
-        try:
+        with suppress(ValueError):
             decode = decoder(self._encoding)
             return content if decode is None else unpacked(decode, content)
-        except ValueError:
-            return content
+        return content

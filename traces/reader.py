@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple, Self, TypeVar, overload
 
@@ -43,8 +44,7 @@ class Located(NamedTuple):
 def records(path: str | Path) -> Iterator[Located]:
     """Every record of a file in order, in bounded memory; a torn last line is left out. Raises TraceError."""
     path = Path(path)
-    source = open_source(path)
-    try:
+    with closing(open_source(path)) as source:
         schema: int | None = None
         for number, _, line, last in _numbered(source):
             if schema is None:
@@ -54,23 +54,14 @@ def records(path: str | Path) -> Iterator[Located]:
                 yield Located(number, record)
         if schema is None:
             raise TraceError(f"{path}: the file is empty")
-    finally:
-        source.close()
 
 
 def is_native(path: Path) -> bool:
     """Whether a file begins as a native trace does, whatever its name."""
-    try:
-        source = open_source(path)
-    except TraceError:
-        return False
-    try:
+    with suppress(TraceError), closing(open_source(path)) as source:
         _, line = next(source.lines(), (0, b""))
         return line.startswith(b"{") and b'"type":"trace"' in line[:64].replace(b" ", b"")
-    except TraceError:
-        return False
-    finally:
-        source.close()
+    return False
 
 
 class Trace:

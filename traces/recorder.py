@@ -97,7 +97,9 @@ class Client(asyncio.Protocol):
             if self._request is not None:
                 data = self._pass_body(self._request, data)
             elif self.exchange is not None or self._ahead:
-                self._hold(data)
+                self._ahead += data
+                if len(self._ahead) > _HELD_LIMIT:
+                    self.hold(True)
                 return
             else:
                 data = self._pass_head(data)
@@ -221,7 +223,9 @@ class Client(asyncio.Protocol):
             self._server.expect()
         target = self._to.target(head.target).encode("latin-1")
         line = b" ".join((head.method.encode(), target, head.version))
-        self._send(line + b"\r\n" + self._with_host(head.lines))
+        host = b"Host: " + self._to.authority.encode("latin-1")
+        fields = (host if field[:5].lower() == b"host:" else field for field in head.lines.split(b"\r\n"))
+        self._send(b"\r\n".join((line, *fields)))
         self.exchange = self._request = exchange = Observed(head, block)
         self._begun = False
         waits = self._proxy.waits
@@ -247,21 +251,11 @@ class Client(asyncio.Protocol):
         self._request = None
         request.sent()
 
-    def _hold(self, data: bytes) -> None:
-        self._ahead += data
-        if len(self._ahead) > _HELD_LIMIT:
-            self.hold(True)
-
     def _go_on(self) -> None:
         ahead, self._ahead = bytes(self._ahead), bytearray()
         if ahead:
             self.hold(False)
             self.data_received(ahead)
-
-    def _with_host(self, lines: bytes) -> bytes:
-        host = b"Host: " + self._to.authority.encode("latin-1")
-        kept = [host if line[:5].lower() == b"host:" else line for line in lines.split(b"\r\n")]
-        return b"\r\n".join(kept)
 
     def _send(self, data: bytes) -> None:
         if self._again:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 
@@ -38,25 +39,21 @@ def _is_ours(host: str, listens_on: str) -> bool:
     if name is None:
         return False
     known = {listens_on.lower(), socket.gethostname().lower(), "host.docker.internal"}
-    return "." not in name or name in known or _is_loopback(name) or _is_address(name)
+    return "." not in name or name in known or _is_loopback(name) or _address(name) is not None
 
 
 def _name(authority: str) -> str | None:
-    try:
+    with suppress(ValueError):
         return (urlsplit(f"//{authority}").hostname or "").lower().rstrip(".") or None
-    except ValueError:
-        return None
+    return None
 
 
 def _is_loopback(name: str) -> bool:
-    if _is_address(name):
-        return ipaddress.ip_address(name).is_loopback
-    return name == "localhost" or name.endswith(".localhost")
+    address = _address(name)
+    return address.is_loopback if address else name == "localhost" or name.endswith(".localhost")
 
 
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
+def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    with suppress(ValueError):
+        return ipaddress.ip_address(name)
+    return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import fields, replace
 from itertools import count, islice
 from pathlib import Path
@@ -83,14 +83,9 @@ class Recording:
     def close(self) -> None:
         """Ends every trace with its end record; of those that cannot be ended the first is raised."""
         writers = [writer for writer, _ in self._open.values()] + ([self._passing] if self._passing else [])
-        failures = []
-        for writer in writers:
-            try:
-                writer.close()
-            except TraceError as error:
-                failures.append(error)
-        if failures:
-            raise failures[0]
+        with ExitStack() as ending:
+            for writer in writers:
+                ending.callback(writer.close)
 
     def _turn(self, passed: Passed, request: JsonObject, raw: bytes, reply: Reply) -> None:
         times = times_of(reply, passed.wall)

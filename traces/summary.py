@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -128,18 +129,13 @@ def _json(value: object) -> str:
 
 
 def _check_hashes(path: Path) -> None:
-    source = open_source(path)
-    try:
+    with closing(open_source(path)) as source:
         lines = (line for _, line in source.lines() if line and not line.isspace())
-        for located, line in zip(records(path), lines, strict=False):
-            if isinstance(located.record, Item):
+        for (number, record), line in zip(records(path), lines, strict=False):
+            if isinstance(record, Item):
                 stated = loads(line).get("hash")
-                if stated is not None and stated != content_hash(located.record):
-                    raise TraceError(
-                        f"{path}: line {located.line}: the item is not what its hash says (damaged)"
-                    )
-    finally:
-        source.close()
+                if stated is not None and stated != content_hash(record):
+                    raise TraceError(f"{path}: line {number}: the item is not what its hash says (damaged)")
 
 
 def _state(trace: Trace) -> list[str]:

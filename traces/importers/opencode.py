@@ -8,17 +8,15 @@ titles). System prompt and tools are not in the source.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
 
-from replayer.errors import TraceError
 from replayer.traces.importers.base import Importer, Session
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.conversation import Conversation
 from replayer.traces.importers.pieces import of_parts, usage_of
 from replayer.traces.importers.probe import Probe
-from replayer.traces.importers.sqlite import columns, opened, reason
+from replayer.traces.importers.sqlite import columns, rows
 from replayer.traces.importers.values import as_dict, as_str, as_text, dicts, epoch, loads, opt_str
 from replayer.traces.schema import Content, Fidelity, Thread, Times
 from replayer.wire.types import JsonObject
@@ -46,11 +44,11 @@ class OpenCodeStore(Importer):
 
     def sessions(self, probe: Probe) -> Iterator[Session]:
         """Sessions without a parent, newest first, each with those that it started."""
-        rows = _rows(probe, "SELECT * FROM session ORDER BY time_created DESC")
-        known = {row["id"] for row in rows}
-        for row in rows:
+        found = rows(probe, "SELECT * FROM session ORDER BY time_created DESC")
+        known = {row["id"] for row in found}
+        for row in found:
             if row.get("parent_id") not in known:
-                yield _stored(probe, row, rows)
+                yield _stored(probe, row, found)
 
 
 class OpenCodeExport(Importer):
@@ -78,16 +76,7 @@ class OpenCodeExport(Importer):
         yield Session(write, title=opt_str(info.get("title")))
 
 
-def _rows(probe: Probe, query: str, *values: object) -> list[Row]:
-    try:
-        with opened(probe) as connection:
-            connection.row_factory = sqlite3.Row
-            return [dict(row) for row in connection.execute(query, values)]
-    except sqlite3.Error as error:
-        raise TraceError(f"{probe.path}: the database cannot be read ({reason(error)})") from None
-
-
-def _stored(probe: Probe, top: Row, rows: list[Row]) -> Session:
+def _stored(probe: Probe, top: Row, sessions: list[Row]) -> Session:
     def write(builder: Builder) -> None:
         _describe(builder, top, opt_str(top.get("directory")))
         waiting: list[tuple[Row, str, str | None]] = [(top, "main", None)]
@@ -101,7 +90,7 @@ def _stored(probe: Probe, top: Row, rows: list[Row]) -> Session:
             writer = _Writer(builder, name)
             writer.write(_messages(probe, row["id"]))
             starters |= writer.children
-            children = [child for child in rows if child.get("parent_id") == row["id"]]
+            children = [child for child in sessions if child.get("parent_id") == row["id"]]
             waiting += [(child, f"sub-{child['id'][-8:]}", name) for child in reversed(children)]
 
     return Session(write, name=top["id"][-8:], key=top["id"], title=opt_str(top.get("title")))
@@ -110,10 +99,10 @@ def _stored(probe: Probe, top: Row, rows: list[Row]) -> Session:
 def _messages(probe: Probe, session: str) -> list[Message]:
     query = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
     parts: dict[str, list[JsonObject]] = {}
-    for row in _rows(probe, "SELECT message_id, data FROM part WHERE session_id = ? ORDER BY id", session):
+    for row in rows(probe, "SELECT message_id, data FROM part WHERE session_id = ? ORDER BY id", session):
         parts.setdefault(row["message_id"], []).append(as_dict(loads(row["data"])))
-    rows = _rows(probe, query, session)
-    return [({**as_dict(loads(row["data"])), "id": row["id"]}, parts.get(row["id"], [])) for row in rows]
+    told = rows(probe, query, session)
+    return [({**as_dict(loads(row["data"])), "id": row["id"]}, parts.get(row["id"], [])) for row in told]
 
 
 def _describe(builder: Builder, info: JsonObject, directory: str | None) -> None:

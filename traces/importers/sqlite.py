@@ -11,6 +11,7 @@ from pathlib import Path
 
 from replayer.errors import TraceError
 from replayer.traces.importers.probe import Probe
+from replayer.wire.types import JsonObject
 
 _MOST_MISSING = 1 << 40
 
@@ -66,9 +67,15 @@ def opened(probe: Probe) -> closing[sqlite3.Connection]:
 
 
 def columns(probe: Probe, table: str) -> list[str]:
-    """Names of a table's columns; [] where there is no such table. Raises TraceError where the file cannot be read as a database."""
+    """Names of a table's columns; [] where there is no such table. Raises TraceError as `rows` does."""
+    return [row["name"] for row in rows(probe, f"PRAGMA table_info({table})")]
+
+
+def rows(probe: Probe, query: str, *values: object) -> list[JsonObject]:
+    """What a query gives, by column. Raises TraceError where the file cannot be read as a database."""
     try:
         with opened(probe) as connection:
-            return [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+            connection.row_factory = sqlite3.Row
+            return [dict(row) for row in connection.execute(query, values)]
     except sqlite3.Error as error:
         raise TraceError(f"{probe.path}: the database cannot be read ({reason(error)})") from None
