@@ -184,19 +184,23 @@ def _template(message: Message, items: list[AnyItem]) -> Json:
     if role == "assistant":
         return _assistant(message, items)
     if role == "user" and _is_content(message.get("content")):
-        items.append(UserItem(id=0, content=_content(message["content"])))
-        return {**escaped(message), "content": "@0.content"}
+        said = UserItem(id=0, content=_content(message["content"]))
+        return {**escaped(message), "content": put(said, items, "content")}
     return escaped(message)
 
 
-def _system(message: Message, items: list[AnyItem], role: Json) -> Json:
-    def text(value: str) -> str:
-        items.append(SystemItem(id=0, text=value, role=role))
-        return f"@{len(items) - 1}.text"
+def put(item: AnyItem, items: list[AnyItem], field: str) -> str:
+    """Adds an item; returns what stands for its field in a form."""
+    items.append(item)
+    return f"@{len(items) - 1}.{field}"
 
+
+def _system(message: Message, items: list[AnyItem], role: Json) -> Json:
     template: Message = escaped(message)
     if "content" in message:
-        template["content"] = _texts(message["content"], text)
+        template["content"] = _texts(
+            message["content"], lambda text: put(SystemItem(id=0, text=text, role=role), items, "text")
+        )
     return template
 
 
@@ -216,13 +220,11 @@ def _assistant(message: Message, items: list[AnyItem]) -> Json:
     template = escaped(message)
     for key in _REASONING_KEYS:
         if isinstance(message.get(key), str) and message[key]:
-            items.append(ReasoningItem(id=0, text=message[key]))
-            template[key] = f"@{len(items) - 1}.text"
+            template[key] = put(ReasoningItem(id=0, text=message[key]), items, "text")
             break
 
     def text(value: str) -> str:
-        items.append(AssistantItem(id=0, text=value))
-        return f"@{len(items) - 1}.text"
+        return put(AssistantItem(id=0, text=value), items, "text")
 
     if message.get("content") or not (items or message.get("tool_calls") or message.get("function_call")):
         content = message.get("content")

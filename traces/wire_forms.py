@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import orjson
 
-from replayer.traces.chat import Message, escaped, held, split
+from replayer.traces.chat import Message, escaped, held, put, split
 from replayer.traces.schema import (
     AnyItem,
     AssistantItem,
@@ -117,7 +117,7 @@ def _block(block: Json, items: list[AnyItem], say: Say) -> Json:
         kept = {"signature": signature} if signature is not None else None
         return held(block, ReasoningItem(id=0, text=block["thinking"], opaque=kept), items, thinking="text")
     if kind == "redacted_thinking":
-        return _add(ReasoningItem(id=0, text="", opaque=block), items, "opaque")
+        return put(ReasoningItem(id=0, text="", opaque=block), items, "opaque")
     if kind == "tool_use" and isinstance(block.get("name"), str) and isinstance(block.get("input"), dict):
         call_id, value = _text(block.get("id")), block["input"]
         text = orjson.dumps(value).decode()
@@ -129,7 +129,7 @@ def _block(block: Json, items: list[AnyItem], say: Say) -> Json:
         result = ToolResultItem(id=0, call_id=call_id, content=content, is_error=failed)
         return held(block, result, items, tool_use_id="call_id", content="content")
     if isinstance(block, dict) and say is _user:
-        return _add(UserItem(id=0, content=(block,)), items, "content").replace("@", "@*")
+        return put(UserItem(id=0, content=(block,)), items, "content").replace("@", "@*")
     return escaped(block)
 
 
@@ -152,13 +152,13 @@ def _input(entry: Entry, items: list[AnyItem]) -> Json:
     if kind == "reasoning":
         parts = [*_list(entry.get("summary")), *_list(entry.get("content"))]
         text = "".join(_text(part.get("text")) for part in parts if isinstance(part, dict))
-        return _add(ReasoningItem(id=0, text=text, opaque=entry), items, "opaque")
+        return put(ReasoningItem(id=0, text=text, opaque=entry), items, "opaque")
     if kind == "local_shell_call" and isinstance(entry.get("action"), dict):
         action, call_id = entry["action"], _text(entry.get("call_id"))
         text = orjson.dumps(action).decode()
         call = ToolCallItem(id=0, call_id=call_id, name="local_shell", arguments=text, parsed=action)
         return held(entry, call, items, action="parsed")
-    return _add(OpaqueItem(id=0, record=entry), items, "record")
+    return put(OpaqueItem(id=0, record=entry), items, "record")
 
 
 def _call(entry: Entry, items: list[AnyItem], key: str) -> Json:
@@ -191,29 +191,24 @@ def _part(part: Json, items: list[AnyItem], say: Say) -> Json:
     if isinstance(part, dict) and isinstance(part.get("text"), str):
         return {**escaped(part), "text": say(part["text"], items)}
     if isinstance(part, dict) and say is _user:
-        return _add(UserItem(id=0, content=(part,)), items, "content").replace("@", "@*")
+        return put(UserItem(id=0, content=(part,)), items, "content").replace("@", "@*")
     return escaped(part)
 
 
-def _add(item: AnyItem, items: list[AnyItem], field: str) -> str:
-    items.append(item)
-    return f"@{len(items) - 1}.{field}"
-
-
 def _system(text: str, items: list[AnyItem]) -> str:
-    return _add(SystemItem(id=0, text=text), items, "text")
+    return put(SystemItem(id=0, text=text), items, "text")
 
 
 def _developer(text: str, items: list[AnyItem]) -> str:
-    return _add(SystemItem(id=0, text=text, role="developer"), items, "text")
+    return put(SystemItem(id=0, text=text, role="developer"), items, "text")
 
 
 def _user(text: str, items: list[AnyItem]) -> str:
-    return _add(UserItem(id=0, content=text), items, "content")
+    return put(UserItem(id=0, content=text), items, "content")
 
 
 def _assistant(text: str, items: list[AnyItem]) -> str:
-    return _add(AssistantItem(id=0, text=text), items, "text")
+    return put(AssistantItem(id=0, text=text), items, "text")
 
 
 def _is_anthropic_tool(tool: object) -> bool:

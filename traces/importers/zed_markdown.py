@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import zip_longest
+from operator import itemgetter
 
-from replayer.traces.importers.base import Importer, Session
+from replayer.traces.importers.base import Importer
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import compact, loads
@@ -32,31 +34,26 @@ class ZedMarkdown(Importer):
     def matches(self, probe: Probe) -> bool:
         return probe.shape == "text" and bool(_HEADING.search(probe.text))
 
-    def sessions(self, probe: Probe) -> Iterator[Session]:
-        text = probe.text
-        yield Session(lambda builder: _write(builder, text))
-
-
-def _write(builder: Builder, text: str) -> None:
-    builder.describe(agent="zed")
-    builder.warn("Markdown exports are lossy; import threads.db or thread.json where you have them")
-    context: list[int] = []
-    for role, body in _sections(text):
-        if role == "User":
-            if body:
+    def write(self, builder: Builder, probe: Probe) -> None:
+        builder.describe(agent="zed")
+        builder.warn("Markdown exports are lossy; import threads.db or thread.json where you have them")
+        context: list[int] = []
+        sections = [(mark[1], body.strip()) for mark, body in _divided(_HEADING, probe.text)]
+        for role, body in (
+            *filter(itemgetter(1), sections[:-1]),
+            *sections[-1:],
+        ):  # some headings stand twice
+            if role != "User":
+                context = _agent(builder, body, context)
+            elif body:
                 context.append(builder.user(RESUME if body == "[resume]" else body))
-        else:
-            context = _agent(builder, body, context)
 
 
-def _sections(text: str) -> Iterator[tuple[str, str]]:
-    marks = list(_HEADING.finditer(text))
-    for number, mark in enumerate(marks):
-        end = marks[number + 1].start() if number + 1 < len(marks) else len(text)
-        body = text[mark.end() : end].strip()
-        # Some versions print the heading twice.
-        if body or number + 1 == len(marks):
-            yield mark.group(1), body
+def _divided(heading: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], str]]:
+    """Each heading with the text behind it."""
+    marks = list(heading.finditer(text))
+    for mark, following in zip_longest(marks, marks[1:]):
+        yield mark, text[mark.end() : following.start() if following else len(text)]
 
 
 def _agent(builder: Builder, body: str, context: list[int]) -> list[int]:
@@ -91,11 +88,7 @@ def _said(builder: Builder, text: str) -> list[int]:
 
 
 def _results(builder: Builder, text: str) -> Iterator[int]:
-    marks = list(_RESULT.finditer(text))
-    for number, mark in enumerate(marks):
-        end = marks[number + 1].start() if number + 1 < len(marks) else len(text)
-        body = _DEBUG.sub("", text[mark.end() : end].strip()).strip()
-        failed = body.startswith("**ERROR:**")
-        yield builder.result(
-            mark["id"], body.removeprefix("**ERROR:**").strip(), is_error=failed, name=mark["name"]
-        )
+    for mark, told in _divided(_RESULT, text):
+        body = _DEBUG.sub("", told.strip()).strip()
+        said, failed = body.removeprefix("**ERROR:**").strip(), body.startswith("**ERROR:**")
+        yield builder.result(mark["id"], said, is_error=failed, name=mark["name"])
