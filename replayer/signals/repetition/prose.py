@@ -10,12 +10,12 @@ from replayer.signals.repetition.scripts import is_without_blanks, sentences_of,
 UPPER = string.ascii_uppercase.encode()
 LETTERS = (string.ascii_letters + "".join(filter(str.isspace, map(chr, range(128))))).encode()
 DROP_LIGHT = str.maketrans(dict.fromkeys(".,;:!?'\"()*[]-_`"))
-DROP_BABBLE = str.maketrans(dict.fromkeys(".()*[]-_,!?<>~'/|"))
+DROP_BABBLE = str.maketrans(dict.fromkeys(".()*[]-_,;!?<>~'/|"))
 LEGAL = re.compile(
     r"copyright|licen[cs]e[ds]?|licensee|permission|warrant(?:y|ies)|redistribution|liability|notice|damages"
 )
 CODE = re.compile(
-    r"""\w[.(]\w|\w\[|\s@\w|>\.|\?\.|\)[);]|\w_\w|[a-z][A-Z]|[=;{}]|\n\t|\n    |\n\s*\* ?@|\w\(|\( | \)|\)[;:{]+\n|::|->|</\w+>|\\|","|\][(\[]|[\s,][.#][\w-]{3}|%[sd]"""
+    r"""\w[.(]\w|\w\[|\s@\w|>\.|\?\.|\)[);]|\w_\w|[a-z][A-Z]|[={}]|;(?! )|\n\t|\n    |\n\s*\* ?@|\w\(|\( | \)|\)[;:{]+\n|::|->|</\w+>|\\|","|\][(\[]|[\s,][.#][\w-]{3}|%[sd]"""
 )
 _INNER = r"([^\W\d_](?:[^\x00-\x7f]|[A-Za-z_ ]|(?<=[ x×\d])\d){0,40}?\.?)"
 STAGE = re.compile(
@@ -64,7 +64,7 @@ def _word_of(token: re.Match[str]) -> str:
 def looks_like_code(text: str) -> bool:
     """A glance at a short piece."""
     raw = text.encode("utf-8", "surrogatepass")
-    signs = len(raw) - len(raw.translate(None, b"=;{\t"))
+    signs = len(raw) - len(raw.translate(None, b"=;{\t")) - raw.count(b"; ")
     return signs + text.count("\n  ") > 0.02 * len(text)
 
 

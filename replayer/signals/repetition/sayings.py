@@ -16,7 +16,8 @@ MOST = 1 + FEW[-1][0] - FEW[0][0]
 LEAST = 320
 """Characters of them at least."""
 LONG = 5
-"""Words of a sentence from which on the first does not matter: "But …", "So …", "Wait, …"."""
+"""Words of a sentence from which on the first does not matter, "But …", "So …", "Wait, …", where half as many more came:
+the first word of a verse may count."""
 KEPT = 2 * FEW[-1][0]
 WAITING = 3000
 """Characters that are kept at least while they say something new."""
@@ -24,9 +25,8 @@ LONGEST = 1000
 """Characters of a sentence that has not ended."""
 
 
-def _core(sentence: str) -> str:
-    words = sentence.strip()
-    return words.partition(" ")[2] if words.count(" ") >= LONG - 1 else words
+def _core(said: str) -> str:
+    return said.partition(" ")[2] if said.count(" ") >= LONG - 1 else said
 
 
 class Said(NamedTuple):
@@ -61,16 +61,17 @@ class Sayings:
         self._rest = (rest if plain else " ".join(split_words(rest)))[-LONGEST:]
         newest: list[str] = []
         for sentence in reversed(sentences):
-            if core := _core(sentence if plain else " ".join(split_words(sentence))):
-                newest.append(core)
+            if said := " ".join(split_words(sentence)) if not plain else sentence.strip():
+                newest.append(said)
                 if len(newest) == KEPT:
                     break
         self._said = [*self._said, *reversed(newest)][-KEPT:]
         if len(set(self._said[-FEW[-1][0] :])) > MOST:
             return None
         for count, most in FEW:
-            newest = self._said[-count:]
-            different, size = len(set(newest)), sum(map(len, newest)) + count
-            if len(newest) == count and different <= most and size >= LEAST:
-                return Said(size, 1 - different / count)
+            joined = [_core(one) for one in self._said[-count * 3 // 2 :]]
+            for newest, least in ((self._said[-count:], count), (joined, count * 3 // 2)):
+                different, size = len(set(newest)), sum(map(len, newest)) + len(newest)
+                if len(newest) >= least and different <= most and size >= LEAST:
+                    return Said(size, 1 - different / len(newest))
         return None

@@ -20,7 +20,7 @@ from replayer.signals.repetition.prose import (
 from replayer.signals.repetition.sayings import Sayings
 from replayer.signals.repetition.scripts import END, flat_of, split_words
 from replayer.signals.repetition.templates import Template, TemplateSignal
-from replayer.signals.repetition.vocabulary import Vocabulary
+from replayer.signals.repetition.vocabulary import Vocabulary, is_staged
 from replayer.signals.repetition.worn import WornWords
 
 STRIDE, CALM_STRIDE = 32, 64
@@ -37,14 +37,14 @@ WORN = 100
 """Characters without a new word from which on the next ones are looked at soon."""
 FEW_DIGITS = 0.2
 """Share of digits from which on a text is a table of numbers."""
-RECURS = 2
-"""Looks in a row that must find the newest characters before."""
+RECURS, RECURS_STAGED = 2, 1
+"""Looks in a row that must find the newest characters before; the second among what may be noises."""
 LOOKS_IN_VAIN, LEAST_OFTEN = 32, 3
 """Looks without a finding after which the next ones come half as often, and how often that happens."""
 FAR_EVERY, FAR_OFTEN, FAR_CALM = 512, 256, 1024
 """Characters after which everything is looked at; long cycles and templates sooner where the text is familiar, later where
 it is not: the shortest that only these see takes longer."""
-LONGEST_WORD, JOINTS = 48, "_-,./;:) \n"
+LONGEST_WORD, JOINTS = 48, "_-,./;:)]>*）】 \n"
 """Characters without a blank that are no longer waited for, and what words may end with besides."""
 OFTEN = 0.7
 NOVEL = 0.85
@@ -134,7 +134,12 @@ class TextDetector:
         far_due = last or offset - self._far_at >= self._far_every
         unread = offset - self._read_at
         words_due = far_due or (
-            unread >= self._words_every and (self._soon or tracker.lag > 0 or tracker.recurs >= RECURS)
+            unread >= self._words_every
+            and (
+                self._soon
+                or tracker.lag > 0
+                or tracker.recurs >= (RECURS_STAGED if is_staged(piece) else RECURS)
+            )
         )
         found: Sequence[Finding] = self._cycle(*hit) if run and (hit := self._near.judge(run)) else ()
         if words_due:
@@ -153,11 +158,12 @@ class TextDetector:
         """Soon where little is said; less often where that was looked at many times in vain. `size`: of this look."""
         copied = self._copied
         self._in_vain = self._in_vain + 1 if size < FAR_EVERY else 0
-        self._thin = not self._code and copied.fresh <= NOVEL and self._vocabulary.is_thin
+        words = self._vocabulary
+        self._thin = not self._code and words.is_thin and (copied.fresh <= NOVEL or words.is_staged)
         self._soon = self._thin or self._worn.size > WORN or (copied.size > 0 and copied.familiar >= CALM)
         every = CODE_OFTEN if self._code else WORDS_OFTEN
         if self._thin:
-            every = STRIDE if self._vocabulary.is_staged else WORDS_THIN
+            every = STRIDE if words.is_staged else WORDS_THIN
         self._words_every = every << min(self._in_vain // LOOKS_IN_VAIN, LEAST_OFTEN)
         self._far_every = FAR_OFTEN if not self._code and copied.familiar >= OFTEN else FAR_EVERY
         self._next_at = min(self._read_at + self._words_every, self._far_at + self._far_every)

@@ -41,12 +41,15 @@ CLOCKED, CLOCKED_SENTENCE = (20, 1000), (9, 600)
 """where a clock goes on,"""
 NEWS, NEWS_SENTENCE = (40, 2000), (14, 900)
 """where something in them is new,"""
-LISTED = (60, 3000)
-"""and where that is a list or a log. Sound lists of one kind end before."""
+LISTED = (100, 5000)
+"""and where that is a list, numbered or not, or a log. Sound lists of one kind end before."""
 MEASUREMENTS = (400, 20_000)
 """and where each line tells several things of its own, or two figures with fractions."""
 RECORDS = (16, 100, True)
-"""and in code and data, where a record says one sentence each time and only counters move."""
+"""and in code and data in which only counters move, where a record says one sentence each time,"""
+COUNTED, LETTERS_COUNTED = (24, 1000, True), 86
+"""and where it says none: as many copies more as a copy has letters less than the second, but for its last number; the
+characters are those of the text. Of 24,967 sound texts one holds such a run: 245 keys in a header (64 are usual)."""
 SAID = re.compile(r"(?:[^\W\d_][^\s\"]* ){3}[^\W\d_]|[^\x00-\x7f]{12}")
 """Four words or more, in quotes or between those that close and those that open."""
 SENTENCE = re.compile(r"\w\w[.!?。！？।॥።။។]\W")
@@ -93,15 +96,15 @@ class TemplateSignal:
             self._waiting = []
         text = self._rest + block
         cut = text.rfind("\n") + 1
-        if len(text) - cut > LINE:
+        if by_limit or len(text) - cut > LINE:
             cut = text.rfind(" ") + 1 or len(text)
             if text.count('"', 0, cut) % 2:  # what stands in quotes is put away as a whole
                 cut = text.rfind('"', 0, cut) or cut
-        if last:
+        elif last:
             cut = len(text)
         self._rest = text[cut:]
         bare, values = masked(text[:cut])
-        if not bare:
+        if not (bare or by_limit):
             return None
         self._values += values
         del self._values[:-VALUES]
@@ -126,40 +129,30 @@ class TemplateSignal:
         if not slots:
             return None
         prose = _is_prose(unit)
-        said = not prose and self._is_said_again(unit, slots, int(run.copies))
-        copies, characters, certain = (
-            self._needed(unit, slots, int(run.copies)) if prose else RECORDS if said else (*STRUCTURE, False)
-        )
+        columns = self._columns(slots, int(run.copies))
+        few = prose or run.copies < RECORDS[0] * share
+        counted = None if few else _counted(unit, columns)
+        copies, characters, certain = self._needed(unit, columns) if prose else counted or (*STRUCTURE, False)
         if not certain:
             share = 1.0
-        length = size * WIDE_COUNTS if is_without_blanks(unit) else size
+        start = self._original(run.start)
+        length = self._end - start if counted else size * WIDE_COUNTS if is_without_blanks(unit) else size
         if (
             run.copies < copies * share
             or length < characters * share
-            or not (prose or said or _is_code(unit))
+            or not (prose or counted or _is_code(unit))
         ):
             return None
-        start = self._original(run.start)
         period = round((self._end - start) * run.period / size)
-        return Template(Run(start, self._end, period), unit.replace(SLOT, "…"), prose or said)
+        return Template(Run(start, self._end, period), unit.replace(SLOT, "…"), prose or counted is not None)
 
     def _columns(self, slots: int, copies: int) -> list[list[str]]:
         values = self._values[-slots * min(copies, VALUES // slots) :]
         return [values[at::slots] for at in range(slots)]
 
-    def _is_said_again(self, unit: str, slots: int, copies: int) -> bool:
-        """Whether records hold the same sentence each time, and nothing but a counter moves."""
-        if f'"{SLOT}"' not in unit:
-            return False
-        columns = self._columns(slots, copies)
-        same = [column[-1] for column in columns if len(set(column)) == 1]
-        moving = [column for column in columns if len(set(column)) > 1]
-        counts = len(moving) == 1 and _counts(moving[0])
-        return counts and any(map(SAID.search, (unit + unit, *same)))
-
-    def _needed(self, unit: str, slots: int, copies: int) -> tuple[int, int, bool]:
+    def _needed(self, unit: str, columns: list[list[str]]) -> tuple[int, int, bool]:
         """By the least predictable slot; and whether less will do at the token limit: not where a list goes on."""
-        columns = self._columns(slots, copies)
+        slots = len(columns)
         values = self._values
         all_kinds = [_kind(column) for column in columns]
         news = all_kinds.count("news")
@@ -167,12 +160,14 @@ class TemplateSignal:
             return (*MEASUREMENTS, False)
         kinds = set(all_kinds)
         sentence = SENTENCE.search(plain(unit + unit[:2]))
+        if (bound := BOUND.search(unit)) and not _beyond(
+            columns[unit.count(SLOT, 0, bound.start()) :], bound
+        ):
+            return (*MEASUREMENTS, False)
         if "news" in kinds:
-            listed = is_list(unit * 4) or unit.count("\n") > 2 or "clock" in kinds
-            one = news == 1 and "count" not in kinds
-            return (*(LISTED if listed else NEWS_SENTENCE if sentence else NEWS), one)
-        if "count" in kinds and BOUND.search(unit) and not _beyond(columns):
-            return (*NEWS, False)
+            numbered = "count" in kinds or is_list(unit * 4)
+            listed = numbered or unit.count("\n") > 2 or "clock" in kinds
+            return (*(LISTED if listed else NEWS_SENTENCE if sentence else NEWS), news == 1 and not numbered)
         if "clock" in kinds:
             return (*(CLOCKED_SENTENCE if sentence else CLOCKED), True)
         return (*(COUNTER_SENTENCE if sentence else COUNTER), True)
@@ -189,30 +184,57 @@ def _kind(column: Sequence[str]) -> str:
     if len(set(column)) == 1:
         return "same"
     if all(map(str.isdecimal, column)):
-        steps = [int(later) - int(former) for former, later in pairwise(column)]
-        usual = max(set(steps), key=steps.count)
-        if usual > 0 and steps.count(usual) >= 0.8 * len(steps):
+        if _step(column) > 0:
             return "count"
-        return "clock" if len(column[0]) >= EPOCH and min(steps) >= 0 else "news"
+        numbers = list(map(_number, column))
+        return "clock" if len(column[0]) >= EPOCH and numbers == sorted(numbers) else "news"
     if all(map(CLOCK.search, column)):
         ups = sum(later >= former for former, later in pairwise(column))
         return "clock" if ups >= 0.9 * (len(column) - 1) else "news"
     return "news"
 
 
+def _counted(unit: str, columns: Sequence[Sequence[str]]) -> tuple[int, int, bool] | None:
+    """What code and data need in which nothing moves but counters; None where something else does."""
+    newest = [column[len(column) // 5 :] for column in columns]  # the first rows may have been sound
+    moving = [column for column in newest if column and column.count(column[0]) < len(column)]
+    if not moving or not all(newest) or not all(map(_counts, moving)):
+        return None
+    row = [column[-1] for column in newest]
+    same = [value for value, column in zip(row, newest, strict=True) if column not in moving]
+    if f'"{SLOT}"' in unit and any(map(SAID.search, (unit + unit, *same))):
+        return RECORDS
+    letters = sum(map(str.isalpha, unit + "".join(row)))
+    return (max(COUNTED[0], LETTERS_COUNTED - letters), *COUNTED[1:]) if letters else None
+
+
 def _counts(column: Sequence[str]) -> bool:
-    """Whether values are alike but for a number that counts up."""
-    numbers = [NUMBERS.findall(value) for value in column]
-    alike = len({NUMBERS.sub("", value) for value in column}) == 1 and len(numbers[0]) == 1
-    return alike and _kind([number[0] for number in numbers]) == "count"
+    """Whether values are alike but for numbers, of which each stays or goes on by one step."""
+    if len({NUMBERS.sub("", value) for value in (column[0], column[-1])}) > 1:
+        return False  # at a glance
+    if len({NUMBERS.sub("", value) for value in column}) > 1:
+        return False
+    rows = zip(*map(NUMBERS.findall, column), strict=True)
+    return all(len(set(row)) == 1 or _step(row, 0.95) for row in rows)
 
 
-def _beyond(columns: Sequence[Sequence[str]]) -> bool:
-    """Whether a counter has passed the bound that stands beside it, or both go on."""
-    numbers = [[int(value) for value in column] for column in columns if all(map(str.isdecimal, column))]
-    bounds = [column[-1] for column in numbers if column[0] == column[-1]] or [100]
-    counts = [column[-1] for column in numbers if column[0] != column[-1]]
-    return len(counts) > 1 or any(count > max(bounds) for count in counts)
+def _step(column: Sequence[str], share: float = 0.8) -> int:
+    """The one that so many of the numbers go on by, or 0."""
+    steps = [later - former for former, later in pairwise(map(_number, column))]
+    usual = max(set(steps), key=steps.count)
+    return usual if steps.count(usual) >= share * len(steps) else 0
+
+
+def _number(digits: str) -> int:
+    return int(digits[-18:])
+
+
+def _beyond(columns: Sequence[Sequence[str]], bound: re.Match[str]) -> bool:
+    """Whether the counter in the first column has passed the bound that stands beside it, or that goes on with it."""
+    count, limit = columns[0], columns[1] if bound[0].count(SLOT) > 1 else ["100"]
+    return all(map(str.isdecimal, (*count, *limit))) and (
+        len(set(limit)) > 1 or _number(count[-1]) > _number(limit[-1])
+    )
 
 
 def _is_prose(unit: str) -> bool:

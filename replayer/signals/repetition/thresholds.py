@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from replayer.signals.repetition.prose import is_legal, is_list, is_prose, is_staged
+from replayer.signals.repetition.prose import is_babble, is_legal, is_list, is_prose, is_staged
 from replayer.signals.repetition.scripts import WIDE, is_without_blanks, plain
 
 FILL = re.compile(
@@ -51,6 +51,8 @@ QUOTED = 1200
 """Empty strings in a list."""
 SHORT = 24
 NEVER = 1 << 60
+SPOKEN = 80
+"""Characters of a unit that is prose whatever signs stand between its words."""
 PROSE, PROSE_LISTED, PROSE_LONG = 2.4, 2.9, 2.2
 """Copies of a sentence; of one in a list of quoted strings, as translations stand in; and of 1,000 characters or more."""
 LEAST_COPIES = 1.7
@@ -81,7 +83,8 @@ def needed(unit: str, before: str) -> Needed:
     worded = _worded(plain(unit))
     if worded < 0.2 * len("".join(unit.split())) / len(unit):
         return _wordless(unit)
-    if "   " not in unit and is_prose(unit) and not is_list(unit * 4) and not is_legal(unit):
+    spoken = is_prose(unit) or (len(unit) < SPOKEN and is_babble(unit * 3, unit.lower().split()))
+    if "   " not in unit and spoken and not is_list(unit * 4) and not is_legal(unit):
         length = _length_of_prose(unit)
         return Needed(min(length, max(100, length * 3 // 4)), length)
     length = _length(len(unit))

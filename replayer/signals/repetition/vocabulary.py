@@ -33,8 +33,8 @@ MANY = 14
 MANY_STAGED = 19
 FRESH = 0.5
 """Share of new pairs of words from which on only a thin vocabulary is looked at."""
-THIN, THIN_STAGED = (14, 9), (24, 15)
-"""(words, different ones among them at most) that call for a closer look; the second among what may be noises."""
+THIN, THIN_STAGED = (14, 9), ((24, 15), (12, 8))
+"""(words, different ones among them at most) that call for a closer look; the second, either, among what may be noises."""
 MOST_LISTS = 5
 """Windows that are found to be a list, after which the larger ones are not looked at."""
 MOST_LOOKS = 3
@@ -46,6 +46,8 @@ LEAST = 150
 LEAST_WIDE = 72
 FEW_LETTERS = 3
 LETTERS = 224
+PAIRS = 8
+"""How often each pair of letters must have come on average where words are glued."""
 
 
 class Babble(NamedTuple):
@@ -86,20 +88,19 @@ class Vocabulary:
     def is_staged(self) -> bool:
         """Whether the newest text looks like noises, at a glance."""
         if self._stages is None:
-            text = self._texts[-1]
-            self._stages = 4 * sum(map(text.count, "([<*:…（")) + text.count("..") >= text.count(" ")
+            self._stages = is_staged(self._texts[-1])
         return self._stages
 
     @property
     def is_thin(self) -> bool:
         """Whether a loop may have begun."""
         if self._thin is None:
-            newest = self._words[-THIN_STAGED[0] :]
-            if len(set(newest)) > THIN_STAGED[1] + 1 and len(set(newest[-THIN[0] :])) > THIN[1] + 1:
+            words, tables = self._words, (THIN, *THIN_STAGED)
+            if all(len(set(words[-size:])) > most + 1 for size, most in tables):
                 self._thin = False  # even if one of them is `END`
                 return False
-            newest = self._last(THIN_STAGED[0])
-            thin, staged = _is_few(newest, *THIN), _is_few(newest, *THIN_STAGED)
+            newest = self._last(THIN_STAGED[0][0])
+            thin, staged = _is_few(newest, *THIN), any(_is_few(newest, *few) for few in THIN_STAGED)
             self._thin = thin if thin == staged else staged == self.is_staged
         return self._thin
 
@@ -185,8 +186,11 @@ class Vocabulary:
         return Babble(size, 1 - different / len(newest))
 
     def _letters(self) -> Babble | None:
-        """Two or three letters glued in any order."""
-        if len(set(self._texts[-1][-64:])) > 12:
+        """Two or three letters, or a few words, glued in any order."""
+        newest = self._texts[-1][-64:]
+        if newest.isalpha() and (glued := self._glued()):
+            return glued
+        if len(set(newest)) > 12:
             return None
         text = "".join(self._texts)[-LETTERS:].lower()
         if len(text) < LETTERS or len(signs := set(text)) > 12:
@@ -198,6 +202,28 @@ class Vocabulary:
         if not 2 <= different <= FEW_LETTERS or not is_babble(text, []):
             return None
         return Babble(LETTERS, 1 - different / LETTERS)
+
+    def _glued(self) -> Babble | None:
+        """Words without a blank between them: few letters follow each other, where those of a sequence all do, and no
+        two are capitals, as in base64."""
+        for size in (LETTERS, 2 * LETTERS):
+            text = "".join(self._texts)[-size:]
+            coded = any(former.isupper() and later.isupper() for former, later in pairwise(text))
+            pairs, letters = len(set(pairwise(text.lower()))), len(set(text.lower()))
+            if (
+                len(text) == size
+                and text.isalpha()
+                and not coded
+                and letters > FEW_LETTERS
+                and PAIRS * pairs <= min(size, PAIRS / 2 * letters**2)
+            ):
+                return Babble(size, 1 - pairs / size)
+        return None
+
+
+def is_staged(text: str) -> bool:
+    """Whether a text looks like noises, at a glance."""
+    return 4 * sum(map(text.count, "([<*:…（")) + text.count("..") >= text.count(" ")
 
 
 def _is_few(words: list[str], size: int, most: int) -> bool:

@@ -30,7 +30,7 @@ SHUFFLED, SHUFFLED_LISTED = ((5.5, 200),), ((7.0, 800),)
 """or (times that each token must have come there, characters at least), in whatever order; the second in lists;"""
 WIDE = ((12, 2.5), (1 << 30, 3.6))
 """in scripts without blanks, token by letter,"""
-LISTED, WIDE_LISTED = 4.0, 6.5
+LISTED, WIDE_LISTED = 4.4, 6.5
 """in lists, whose lines all differ,"""
 OTHER = (2.5, 12.0)
 """and elsewhere three quarters of the number of different tokens, but within these bounds;"""

@@ -166,6 +166,31 @@ def test_a_slot_that_says_nothing_new_is_a_loop_and_line_numbers_are_not() -> No
     assert not collapsed(scan(fixed))
 
 
+COUNTED = {
+    "members": "    STATE_{0} = {0},\n",
+    "fields": '"field{0}": {{"type": "string", "description": "The field {0}."}}, ',
+    "accessors": "    public String getField{0}() {{\n        return field{0};\n    }}\n\n",
+    "rows": "INSERT INTO users VALUES ({0}, 'user{0}', 'user{0}@example.com');\n",
+    "hunks": "@@ -{0},7 +{0},7 @@\n     try:\n-        return fetch(url)\n+        return fetch(url, timeout=30)\n",
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_code_and_data_in_which_nothing_moves_but_counters_are_a_collapse(name: str) -> None:
+    """A reply that ends by itself after twenty of them is sound; one that the token limit cuts is not."""
+    pieces = [COUNTED[name].format(n) for n in range(3, 120)]
+    assert collapsed(scan(OPENING + "".join(pieces), "code"))
+    assert not collapsed(scan(OPENING + "".join(pieces[:20]) + "}\n", "code"))
+    assert collapsed(scan(OPENING + "".join(pieces[:40]), "code", "length"))
+
+
+@pytest.mark.parametrize("words", [("sigh", "laugh", "sob"), ("Manager", "Handler", "Factory", "Service")])
+def test_words_glued_in_any_order_are_a_collapse(words: tuple[str, ...]) -> None:
+    rng = random.Random(15)
+    assert collapsed(scan(OPENING + "".join(rng.choices(words, k=200))))
+    assert not collapsed(scan(OPENING + "".join(rng.choices("ACGT", k=1200))))
+
+
 def test_waiting_up_to_a_bound_is_sound_and_beyond_it_is_not() -> None:
     waiting = "".join(f"Waiting for the server to come up ({n}/15)...\n" for n in range(1, 16))
     assert not collapsed(scan(waiting + "It is up.\n"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import pytest
 
@@ -10,9 +11,22 @@ from replayer.signals.base import Expected
 from replayer.signals.repetition.detector import RepetitionDetector, scan
 from tests.signals.repetition.texts import TESTS, collapsed, feed
 
+NUMBERS = "Nine Eight Seven Six Five Four Three Two One No".split()
 SOUND = {
     "nothing": "",
     "a song": "\n".join(f"{n} bottles of beer on the wall, {n} bottles of beer." for n in range(5)),
+    "a counting song": "".join(
+        f"{many} red kites upon the line,\n{many} red kites upon the line,\nAnd if the wind should tear the twine,\n"
+        f"There'll be {fewer} red kites upon the line.\n\n"
+        for many, fewer in pairwise(NUMBERS)
+    ),
+    "a plan of sixty lines": "".join(
+        f"{n}. Migrate src/{chr(97 + n % 26)}/view_{n * 7 % 60}.ts to the new client and run its tests.\n"
+        for n in range(1, 61)
+    ),
+    "steps of a plan": "".join(f"Step {n}: port `module_{n * 37 % 60}` to Rust.\n" for n in range(1, 61)),
+    "a poll": "".join(f"Still running: {n} % done, {n * 7 % 11} jobs left.\n" for n in range(3, 101, 3)),
+    "function keys": "".join(f"#define key_f{n} CUR Strings[{n + 66}]\n" for n in range(64)),
     "a table": "| a | b |\n|---|---|\n" + "".join(f"| {n} | {n * n} |\n" for n in range(200)),
     "a ruler": "=" * 120 + "\nTitle\n" + "=" * 120,
     "indentation": "\n".join(" " * (4 * depth) + "if x:" for depth in range(30)),
