@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from replayer.errors import RunFolderError
+from replayer.errors import ReplayerError, RunFolderError
 from replayer.plan.schedule import labelled, trace_name
 from replayer.requests.history import RecordedHistory
 from replayer.traces.reader import Trace
@@ -45,3 +45,11 @@ def history_of(
             f"{folder}: the trace has no part {label!r}: it is not the one that this run replayed"
         )
     return parts[0]
+
+
+def kept_history(folder: Path, label: str, plan: Mapping[str, object]) -> RecordedHistory | None:
+    """None where the run folder has lost its copy of the trace."""
+    try:
+        return history_of(folder, label, plan)
+    except ReplayerError:
+        return None

@@ -73,13 +73,9 @@ def named_apart(views: Sequence[RunView]) -> list[RunView]:
     named = []
     for view in views:
         seen[view.run] += 1
-        number = seen[view.run]
-        named.append(_named(view, f"{view.run} ({number})") if number > 1 else view)
+        name = f"{view.run} ({seen[view.run]})" if seen[view.run] > 1 else view.run
+        named.append(replace(view, run=name, lanes=tuple(replace(lane, run=name) for lane in view.lanes)))
     return named
-
-
-def _named(view: RunView, name: str) -> RunView:
-    return replace(view, run=name, lanes=tuple(replace(lane, run=name) for lane in view.lanes))
 
 
 def side_by_side(views: Sequence[RunView]) -> RunView:

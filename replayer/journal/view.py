@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from itertools import chain
@@ -272,10 +272,6 @@ class Fold:
             stopped_early=self.stopped_early.reason if self.stopped_early else None,
         )
 
-    def _labels(self, plan: dict[str, Any]) -> Collection[str]:
-        """What a session is made of: the traces, or the independent parts of a trace."""
-        return (self.opening.turns if self.opening else None) or plan.get("traces", ())
-
     def _lane(self, name: str, plan: dict[str, Any]) -> LaneView:
         ready = self.lanes.get(name)
         mine = [tries for tries in self.attempts.values() if tries[0].lane == name]
@@ -286,6 +282,7 @@ class Fold:
         period, repeat = self.loads.get(name), plan.get("repeat", 1)
         # A load replays as many sessions as it has time for; a model's recordings are not those of all models.
         counts_itself = period is not None or (ready is not None and ready.kind == "recorded")
+        # What a session is made of: the traces, or the independent parts of a trace.
         listed = self.opening.turns if self.opening else {}
         return LaneView(
             name=name,
@@ -297,7 +294,7 @@ class Fold:
             attempts=counted,
             running=tuple(newest for tries in mine if (newest := max(tries, key=number)).ended is None),
             telemetry=self.telemetry[name].frozen() if name in self.telemetry else (),
-            sessions_planned=done if counts_itself else len(self._labels(plan)) * repeat,
+            sessions_planned=done if counts_itself else len(listed or plan.get("traces", ())) * repeat,
             turns_planned=planned if counts_itself else sum(listed.values()) * repeat,
             sessions_done=done,
             plan=_lane_plan(name, plan),

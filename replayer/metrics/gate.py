@@ -125,17 +125,13 @@ def broken(
     for condition in map(parse, conditions):
         if condition.change:
             reasons += _changes(condition, view, base)
-        else:
-            reasons += _figures(condition, lanes)
+            continue
+        reasons += [
+            f"{lane.lane}: {condition.words(value)}, --fail-if {condition.text!r}"
+            for lane in lanes
+            if (value := condition.read(lane)) is not None and condition.holds(value)
+        ]
     return reasons
-
-
-def _figures(condition: Condition, lanes: list[LaneFigures]) -> list[str]:
-    return [
-        f"{lane.lane}: {condition.words(value)}, --fail-if {condition.text!r}"
-        for lane in lanes
-        if (value := condition.read(lane)) is not None and condition.holds(value)
-    ]
 
 
 def _changes(condition: Condition, view: RunView, base: RunView | None) -> list[str]:

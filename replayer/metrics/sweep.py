@@ -44,14 +44,11 @@ def curves(lanes: Sequence[LaneView], axis: str) -> dict[str, list[tuple[float, 
     for lane in lanes:
         value = setting(lane).get(axis)
         if isinstance(value, int | float):
-            found.setdefault(_without(lane.name, axis, value), []).append((float(value), lane))
+            rest = re.sub(re.escape(f"+{axis}={value}") + r"(?=\+|$|\.again)", "", lane.name)
+            found.setdefault(rest, []).append((float(value), lane))
     return {
         name: sorted(points, key=lambda point: point[0]) for name, points in found.items() if len(points) > 1
     }
-
-
-def _without(name: str, axis: str, value: float) -> str:
-    return re.sub(re.escape(f"+{axis}={value}") + r"(?=\+|$|\.again)", "", name)
 
 
 SLACK = 0.05

@@ -7,15 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from replayer.errors import ReplayerError
 from replayer.journal.lane_turn import LaneTurn, take
 from replayer.journal.parts import facts
-from replayer.journal.run_traces import history_of
+from replayer.journal.run_traces import kept_history
 from replayer.journal.several_runs import check_same_traces, side_by_side, trace_digests
 from replayer.journal.turns import TurnFacts
 from replayer.journal.view import LaneView, RunView, load
 from replayer.plan.schedule import trace_name
-from replayer.requests.history import RecordedHistory
 from replayer.traces.schema import AnyItem
 
 MOST_SOUND, MOST_BESIDE = 200, 300
@@ -121,15 +119,7 @@ def _recordings(folder: Path, view: RunView, evidence: Evidence) -> None:
     for trace in sorted({position.trace for position in recorded_turns}):
         if trace_name(trace) in digests:
             evidence.traces[trace] = digests[trace_name(trace)]
-        history = _history(folder, view, trace)
+        history = kept_history(folder, trace, view.plan)  # without one, the report shows the lanes alone
         for position in evidence.recorded:
             if history is not None and position.trace == trace and position in recorded_turns:
                 evidence.recorded[position] = history.recorded(recorded_turns[position])
-
-
-def _history(folder: Path, view: RunView, trace: str) -> RecordedHistory | None:
-    """None where the run folder has lost its copy of the trace: the report then shows the lanes alone."""
-    try:
-        return history_of(folder, trace, view.plan)
-    except ReplayerError:
-        return None

@@ -135,6 +135,7 @@ def level(
     )
     good = shares.good.value
     gpu = gpu_figures([reading.sample for reading in lane.telemetry], None)
+    power = _power(gpu, lane)
     seconds = steady.window_s if steady else 0.0
     usable_turns = round((shares.usable.value or 0.0) * shares.usable.n)
     return Level(
@@ -160,8 +161,8 @@ def level(
         preempted=(figures.server or {}).get("preempted"),
         kv_peak=figures.kv.peak_used if figures.kv else None,
         acceptance=figures.acceptance.rate if figures.acceptance else None,
-        power_w=_power(gpu, lane),
-        joules_per_usable_turn=_joules(_power(gpu, lane), seconds, usable_turns),
+        power_w=power,
+        joules_per_usable_turn=power * seconds / usable_turns if power is not None and usable_turns else None,
         gpus=len(gpu["gpus"]) if gpu else None,
         goodput_per_s=_per_s(shares.within, turns, seconds),
         usable_goodput_per_s=None if good is None or not seconds else good * len(turns) / seconds,
@@ -200,10 +201,6 @@ def _power(gpu: JsonObject | None, lane: LaneView) -> float | None:
     joules = gpu["energy_j"] if gpu else None
     at = [reading.sample["at"] for reading in lane.telemetry if reading.sample.get("gpus")]
     return joules / (at[-1] - at[0]) if joules and len(at) > 1 and at[-1] > at[0] else None
-
-
-def _joules(power: float | None, seconds: float, usable: int) -> float | None:
-    return power * seconds / usable if power is not None and usable else None
 
 
 def _parts(

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import orjson
 
-from replayer.errors import ReplayerError
-from replayer.journal.run_traces import history_of
+from replayer.journal.run_traces import kept_history
 from replayer.requests.history import RecordedHistory
 from replayer.wire.types import JsonObject
 
@@ -40,12 +39,8 @@ class Content:
         }
 
     def _history(self, trace: str) -> RecordedHistory | None:
-        """None where the run folder has lost its copy of the trace."""
         if trace not in self._histories:
-            try:
-                self._histories[trace] = history_of(self.folder, trace, self.plan)
-            except ReplayerError:
-                self._histories[trace] = None
+            self._histories[trace] = kept_history(self.folder, trace, self.plan)
         return self._histories[trace]
 
 
