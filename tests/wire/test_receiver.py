@@ -171,7 +171,7 @@ async def test_a_stop_closes_the_connection() -> None:
             await request.send(stream_head())
             while True:
                 await request.send(chunk(delta(content="again ")))
-                await asyncio.sleep(0.001)
+                await asyncio.sleep(0.01)
         finally:
             gone.set()
 

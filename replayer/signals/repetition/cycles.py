@@ -69,6 +69,11 @@ class CycleTracker:
             self._start = self._end - lag - _common_suffix(text, lag)
         return Run(self._start, self._end, lag) if self._end - self._start >= LEAST else None
 
+    @property
+    def run(self) -> Run | None:
+        """The run that goes on."""
+        return Run(self._start, self._end, self.lag) if self.lag else None
+
     def skip(self, size: int) -> None:
         """Pass over `size` characters: no run reaches across them."""
         self._text = ""
@@ -116,6 +121,15 @@ class CycleSignal:
             return None
         level: Level = "collapsed" if length >= self._needed.collapse else "suspect"
         return level, run._replace(period=len(self._unit)), self._unit
+
+    def spans(self, onset: int) -> tuple[Run, str] | None:
+        """The run that goes on, and its unit, where all text since `onset` is of it."""
+        run = self.tracker.run
+        if run is None or run.start > onset or run.end - run.start < LEAST_COPIES * run.period:
+            return None
+        if (run.start, run.period) != self._run:
+            self._begin(run)
+        return run._replace(period=len(self._unit)), self._unit
 
     def _begin(self, run: Run) -> None:
         self._run = (run.start, run.period)

@@ -333,6 +333,9 @@ class TextDetector:
         if self._level in (level, "collapsed"):
             return []
         note = None
+        if kind == "recycled" and (exact := self._near.spans(onset)):  # worn words may tell before copies do
+            kind, confidence, (run, unit) = "cycle", 1.0, exact
+            onset, period = run.start + run.period, run.period
         if level == "collapsed":
             if self._offset < self._deaf_until:
                 return []
