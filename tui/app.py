@@ -113,6 +113,8 @@ class ReplayerApp(App[str]):
         self._touched = 0.0
         """When a key, the mouse or the size of the terminal last changed something."""
         self._whole: Page | None = None
+        self._times = 0
+        """That the page in front was painted whole since it, a key or a size came: at first its widths may not be known."""
         """The page that shows all of the newest frame."""
         self._ended = False
         """The run's end was seen, so that the page in front is the user's choice."""
@@ -135,6 +137,7 @@ class ReplayerApp(App[str]):
             self._rest.key_pressed()
         if isinstance(event, InputEvent | Resize):
             self._touched = time.monotonic()
+            self._times = 0
         elif isinstance(event, Paste):  # a clipboard may hold model output
             event.text = safe(event.text)
         await super().on_event(event)
@@ -168,7 +171,7 @@ class ReplayerApp(App[str]):
         self._reading = False
         self._idle, self._frame = message.frame is self._frame, message.frame
         shown = bool(self.screen_stack) and self.screen_stack[-1] is self._whole
-        if self._idle and shown and time.monotonic() - self._touched > _IDLE:
+        if self._idle and shown and self._times > 1 and time.monotonic() - self._touched > _IDLE:
             self.painted += 1  # it is there: painting it again would cost as much as the first time
         else:
             self._paint()
@@ -195,6 +198,7 @@ class ReplayerApp(App[str]):
             with self.batch_update():
                 whole = page.show(self._frame)
             self.painted += whole
+            self._times = self._times + 1 if whole and page is self._whole else int(whole)
             self._whole = page if whole else None
 
     def _page(self, name: str) -> Page:
