@@ -35,12 +35,14 @@ def mistakes(
     return judged, wrong
 
 
+@pytest.mark.slow
 def test_class_and_blame_of_faulty_exchanges(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     judged, wrong = mistakes((case for case in cases() if not case.sound), tmp_path, capsys)
     assert judged >= 400
     assert len(wrong) <= judged // 100, "\n".join(wrong)
 
 
+@pytest.mark.slow
 def test_no_fault_on_sound_exchanges(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     judged, wrong = mistakes((case for case in cases() if case.sound), tmp_path, capsys)
     assert judged >= 150
