@@ -195,7 +195,10 @@ def _kind(column: Sequence[str]) -> str:
 
 
 def _counted(unit: str, columns: Sequence[Sequence[str]]) -> tuple[int, int, bool] | None:
-    """What code and data need in which nothing moves but counters; None where something else does."""
+    """What code and data need in which nothing moves but counters; None where something else does, or where nothing but
+    blanks stands between names: that is neither."""
+    if not unit.replace(SLOT, "").strip():
+        return None
     newest = [column[len(column) // 5 :] for column in columns]  # the first rows may have been sound
     moving = [column for column in newest if column and column.count(column[0]) < len(column)]
     if not moving or not all(newest) or not all(map(_counts, moving)):
