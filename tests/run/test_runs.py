@@ -43,6 +43,7 @@ CLOCK = (
     "energy",
     "server",
     "stamped_by",
+    "stalled_turns",
 )
 
 
